@@ -12,19 +12,19 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// syncEvery is how much real time may pass until what was appended is safe from
-// a machine that loses power. What was appended before a mere kill is never lost.
+// syncEvery is the real time after which an appended line is safe from a power failure. A mere kill
+// loses nothing that was appended.
 const syncEvery = time.Second
 
-// File is what a shard appends its results to. One goroutine uses it.
+// File is the results file that a shard appends to. It is used by one goroutine.
 type File struct {
 	file   *fileutil.LockedFile
 	synced time.Time
 }
 
-// Open creates the file of a shard in a folder, or resumes it, and calls each
-// with the results that it holds already. It refuses the file of another
-// campaign, and one that another process is writing to.
+// Open creates a shard's file in a folder, or resumes it, and calls each with the results that it
+// already holds. It refuses the file of another campaign, and one that another process is writing
+// to.
 func Open(folder string, header Header, each func(Result)) (*File, error) {
 	path := filepath.Join(folder, header.FileName())
 	locked, err := fileutil.TryLockFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -41,8 +41,7 @@ func Open(folder string, header Header, each func(Result)) (*File, error) {
 	return f, nil
 }
 
-// resume reads what is there, cuts half a last line off, and writes the header
-// if there is none.
+// resume reads the file, truncates an incomplete last line, and writes the header if there is none.
 func (f *File) resume(path string, header Header, each func(Result)) error {
 	var held []Result
 	there, found, end, err := readResults(path, f.file, func(result Result, _ position) error {
@@ -78,8 +77,8 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 	return nil
 }
 
-// begin writes the header, and makes sure that the file is in its folder. Artifacts that
-// lie there without any results are those of a campaign whose results were moved away.
+// begin writes the header, and syncs the folder. Artifacts in a folder without results are those of
+// a campaign whose results were moved away.
 func (f *File) begin(folder string, header Header) error {
 	failures, _ := os.ReadDir(ArtifactsFolder(folder))
 	if results, err := filepath.Glob(filepath.Join(folder, filePattern)); err == nil && len(results) == 1 && len(failures) > 0 {
@@ -105,7 +104,7 @@ func (f *File) begin(folder string, header Header) error {
 
 // Append adds a result.
 func (f *File) Append(result Result) error {
-	result.Folder = "" // a path of this machine, and maybe soon gone
+	result.Folder = "" // a path on this machine, possibly short-lived
 	if err := f.write(result); err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func (f *File) write(value any) error {
 	return nil
 }
 
-// Sync makes what was appended safe.
+// Sync makes all appended lines durable.
 func (f *File) Sync() error {
 	f.synced = time.Now()
 	if err := fileutil.Fdatasync(f.file.File); err != nil {
@@ -136,5 +135,5 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Close makes everything safe and lets others have the file.
+// Close syncs and closes the file, and releases its lock.
 func (f *File) Close() error { return errors.Join(f.Sync(), f.file.Close()) }

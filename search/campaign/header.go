@@ -18,36 +18,35 @@ import (
 // resultsFormat and resultsVersion identify a file of results.
 const (
 	resultsFormat  = "watchsim.results"
-	resultsVersion = 2 // 1 knew violations and reasons as text alone
+	resultsVersion = 2 // version 1 had violations and reasons as text only
 )
 
-// ErrResults means that a file holds no results, or others than were expected.
+// ErrResults means that a file holds no results, or unexpected ones.
 var ErrResults = errors.New("not usable as results")
 
-// Header is the first line of a file of results: everything that decides what
-// the lines after it say, but for the seed.
+// Header is the first line of a results file: everything besides the seed that the following lines
+// depend on.
 type Header struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Spec is what was run; its seed is 0.
+	// Spec is the spec of the runs; its seed is 0.
 	Spec scenario.Spec `json:"spec"`
 	// First and Last are the range of the whole campaign.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
 	Shard
-	// Build is the fingerprint of the binary that ran, and Go the release it was
-	// built with: a seed is another run in another binary.
+	// Build is the fingerprint of the binary, and Go the release it was built with: a seed is
+	// another run in another binary.
 	Build string `json:"build"`
 	Go    string `json:"go"`
-	// Command runs one of the seeds again, which takes the place of
-	// [SeedPlaceholder] in it.
+	// Command runs a seed again, once [SeedPlaceholder] in it is replaced by the seed.
 	Command string `json:"command"`
 }
 
 // SeedPlaceholder stands for the seed in a header's command.
 const SeedPlaceholder = "{seed}"
 
-// NewHeader is the header of one shard's results.
+// NewHeader returns the header of one shard's results.
 func NewHeader(spec scenario.Spec, first, last uint64, shard Shard, build, goVersion, command string) Header {
 	spec.Seed = 0
 	return Header{
@@ -70,7 +69,7 @@ func Fingerprint(binary string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:fingerprintDigits], nil
 }
 
-// fingerprintDigits is how many hexadecimal digits tell builds apart.
+// fingerprintDigits is how many hexadecimal digits identify a build.
 const fingerprintDigits = 16
 
 // Seeds is how many seeds the shard has.
@@ -101,8 +100,8 @@ func parseHeader(path string, line []byte) (Header, error) {
 	return h, nil
 }
 
-// difference says in what two campaigns differ, apart from the shard; empty if
-// they are one. wanted is the one that was expected.
+// difference says how two campaigns differ, apart from the shard; it is empty if they are the same.
+// wanted is the expected one.
 func (h Header) difference(wanted Header) string {
 	differ := func(what string, wanted, found any) string {
 		return fmt.Sprintf("expected %s %v, found %v", what, wanted, found)

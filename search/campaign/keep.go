@@ -9,16 +9,15 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-// artifactsFolder is where failures leave their artifacts, beside the results.
+// artifactsFolder is the folder for failures' artifacts, beside the results.
 const artifactsFolder = "failures"
 
-// ArtifactsFolder is the folder below which the failures of a campaign leave
-// their artifacts, each in one of its own.
+// ArtifactsFolder returns the folder below which the failures of a campaign leave their artifacts,
+// one folder each.
 func ArtifactsFolder(results string) string { return filepath.Join(results, artifactsFolder) }
 
-// Keeper removes the artifacts of failures that others of the same signature
-// show as well. Those of the lowest seeds stay, whatever the order in which the
-// failures are found. One goroutine uses it.
+// Keeper removes the artifacts of failures beyond those to keep of each signature. Those of the
+// lowest seeds stay, in whatever order failures are found. It is used by one goroutine.
 type Keeper struct {
 	results string
 	spec    scenario.Spec
@@ -26,13 +25,13 @@ type Keeper struct {
 	kept    map[Signature][]uint64
 }
 
-// NewKeeper keeps the artifacts of at most so many failures of each signature,
-// of one campaign and below its folder of results.
+// NewKeeper returns a Keeper of the artifacts of at most that many failures of each signature, for
+// one campaign with its folder of results.
 func NewKeeper(results string, spec scenario.Spec, most int) *Keeper {
 	return &Keeper{results: results, spec: spec, most: most, kept: map[Signature][]uint64{}}
 }
 
-// Add takes notice of a result, and removes artifacts that are one too many.
+// Add notes a result, and removes artifacts that are in excess.
 func (k *Keeper) Add(result Result) error {
 	signature, ok := SignatureOf(result)
 	if !ok {
@@ -51,7 +50,7 @@ func (k *Keeper) Add(result Result) error {
 	return nil
 }
 
-// artifacts is the folder of a seed of a campaign.
+// artifacts returns the folder of a seed of a campaign.
 func artifacts(results string, spec scenario.Spec, seed uint64) string {
 	return filepath.Join(ArtifactsFolder(results), spec.WithSeed(seed).Name())
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Merged is the results of a campaign, from the files of its shards.
+// Merged holds the results of a campaign, from the files of its shards.
 type Merged struct {
 	*Summary
 	header Header
@@ -22,16 +22,15 @@ type Merged struct {
 	lines  []line
 }
 
-// line is where a result lies.
+// line is the location of a result.
 type line struct {
 	seed  uint64
 	shard int
 	at    position
 }
 
-// Merge reads files of results, and those in folders. All must be of one
-// campaign, and none of a shard that another is of. Shards may be missing, and
-// may still be under way.
+// Merge reads results files, and those in folders. All must be of one campaign, and no two of the
+// same shard. Shards may be missing or still running.
 func Merge(paths []string) (*Merged, error) {
 	paths, err := expand(paths)
 	if err != nil {
@@ -64,7 +63,7 @@ func Merge(paths []string) (*Merged, error) {
 	return m, nil
 }
 
-// expand replaces folders by the files of results in them.
+// expand replaces folders by the results files in them.
 func expand(paths []string) ([]string, error) {
 	var all []string
 	for _, path := range paths {
@@ -102,8 +101,8 @@ func filesIn(folder string) ([]string, error) {
 	return found, nil
 }
 
-// readHeader reads the first line of a file. It returns false for a file whose
-// shard had no time to write that.
+// readHeader reads the first line of a file. It returns false for a file whose shard has not
+// written it yet.
 func readHeader(path string) (header Header, found bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -121,7 +120,7 @@ func readHeader(path string) (header Header, found bool, err error) {
 	return header, true, err
 }
 
-// add takes the results of one shard in.
+// add adds the results of one shard.
 func (m *Merged) add(path string, header Header) error {
 	wanted := m.header
 	wanted.Count = len(m.files)
@@ -145,8 +144,8 @@ func (m *Merged) add(path string, header Header) error {
 	return err
 }
 
-// findMissing lists the shards without a file, and the lowest seeds without a
-// result. Lines are sorted.
+// findMissing lists the shards without a file, and the lowest seeds without a result. It requires
+// sorted lines.
 func (m *Merged) findMissing() {
 	for i, path := range m.files {
 		if path == "" {
@@ -166,9 +165,8 @@ func (m *Merged) findMissing() {
 	}
 }
 
-// WriteResults writes the results of all shards as those of the one shard of
-// the whole range, in the order of seeds. The file can be merged, and a
-// campaign of one shard can go on with it.
+// WriteResults writes the results of all shards as one shard of the whole range, in the order of
+// seeds. The file can be merged, and a campaign of one shard can resume it.
 func (m *Merged) WriteResults(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	header, err := json.Marshal(m.header)

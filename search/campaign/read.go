@@ -19,13 +19,12 @@ type Result struct {
 	NotDeterministic string `json:"not_deterministic,omitempty"`
 }
 
-// position is where a line is in its file.
+// position is the location of a line in its file.
 type position struct{ offset, length int64 }
 
-// readResults reads a file of results and calls each with its lines and where
-// they are. end is where the last whole line ends. What a killed process, or a
-// machine without power, has left behind that is no JSON is not an error, and
-// neither is a file without a whole header, for which found is false.
+// readResults reads a results file and calls each with its lines and their positions. end is where
+// the last complete line ends. An incomplete last line, left by a kill or a power failure, is not
+// an error, and neither is a file without a complete header, for which found is false.
 func readResults(path string, in io.Reader, each func(Result, position) error) (header Header, found bool, end int64, err error) {
 	lines := bufio.NewReaderSize(in, 1<<20)
 	seen := map[uint64]bool{}

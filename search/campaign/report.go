@@ -11,11 +11,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// faultsShown is how many kinds of fault are named as common to a group.
+// faultsShown is the largest number of kinds of fault named as common to a group.
 const faultsShown = 4
 
-// Report is the summary for people: what is missing, and the failures by
-// signature, each with the command that shows it.
+// Report is the summary for people: what is missing, and the failures by signature, each with a
+// command that reproduces it.
 func (s *Summary) Report() string {
 	s.finish()
 	var b strings.Builder
@@ -78,7 +78,7 @@ func (s *Summary) reportGroup(b *strings.Builder, group *Group) {
 	fmt.Fprintf(b, "    Reproduce with: %s\n", group.Reproduce)
 }
 
-// seedList names the lowest of a number of seeds.
+// seedList lists the lowest of a number of seeds.
 func seedList(lowest []uint64, count uint64) string {
 	words := make([]string, len(lowest))
 	for i, seed := range lowest {

@@ -7,34 +7,32 @@ import (
 	"strings"
 )
 
-// ErrShard means that a shard was asked for that cannot be.
+// ErrShard means that the requested shard is impossible.
 var ErrShard = errors.New("impossible shard")
 
-// MaxShards is how many shards a campaign may have: what Kubernetes allows an
-// Indexed Job whose indexes fail one by one.
+// MaxShards is the largest number of shards of a campaign: Kubernetes' limit for an Indexed Job
+// with a backoff limit per index.
 const MaxShards = 100_000
 
-// CompletionIndexVariable is the environment variable in which Kubernetes tells
-// a pod of an Indexed Job which one it is, counting from 0.
+// CompletionIndexVariable is the environment variable with the index of a pod in an Indexed Job,
+// counting from 0.
 const CompletionIndexVariable = "JOB_COMPLETION_INDEX"
 
-// Shard is one of the equal parts of a range of seeds. Its seeds are every
-// Count-th of the range, not a stretch of it. The lowest seeds are therefore
-// done first whatever the number of shards, and a shard that is late or lost
-// thins the range out instead of leaving a hole in it.
+// Shard is one of the equal parts of a range of seeds. It has every Count-th seed of the range, not
+// a contiguous part. The lowest seeds are therefore done first whatever the number of shards, and a
+// late or lost shard thins the range out instead of leaving a gap.
 type Shard struct {
-	// Index counts from 1, as people and other test runners do.
+	// Index counts from 1, as other test runners do.
 	Index int `json:"shard"`
 	Count int `json:"shards"`
 }
 
-// Whole is the one shard of a range that is not divided.
+// Whole is the only shard of an undivided range.
 var Whole = Shard{Index: 1, Count: 1}
 
-// ChooseShard returns the shard that a process runs. shard is text such as
-// 3/16 and names it. shards is only their number; the index then is
-// completionIndex, what Kubernetes' variable holds. Each is empty or 0 if it
-// was not given.
+// ChooseShard returns the shard that a process runs. shard names it, as in 3/16. shards is only
+// their number, and the index then comes from completionIndex, the value of Kubernetes' variable.
+// Each is empty or 0 if it was not given.
 func ChooseShard(shard string, shards int, completionIndex string) (Shard, error) {
 	switch {
 	case shard != "" && shards != 0:
@@ -77,8 +75,8 @@ func parseShard(text string) (Shard, error) {
 	return Shard{Index: i, Count: n}, nil
 }
 
-// agree refuses a shard that is not the pod's: all pods of a Job have the same
-// arguments, and would do the same seeds.
+// agree rejects a --shard that is not the pod's own: all pods of a Job have the same arguments, and
+// would run the same seeds.
 func agree(shard Shard, completionIndex string) error {
 	if strconv.Itoa(shard.Index-1) != completionIndex {
 		return fmt.Errorf("%w: --shard %s: expected the shard that %s=%s means, counting from 0, found another; give --shards %d instead",
@@ -87,7 +85,7 @@ func agree(shard Shard, completionIndex string) error {
 	return nil
 }
 
-// String is the shard as --shard takes it.
+// String returns the shard in the syntax of --shard.
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
 // Owns reports whether a seed of the range that begins with first is in the shard.
@@ -95,18 +93,18 @@ func (s Shard) Owns(first, seed uint64) bool {
 	return (seed-first)%uint64(s.Count) == uint64(s.Index-1)
 }
 
-// Size is how many seeds of a range are in the shard. The range may not be that
-// of all 2^64 seeds.
+// Size returns how many seeds of a range are in the shard. The range must not contain all 2^64
+// seeds.
 func (s Shard) Size(first, last uint64) uint64 {
 	return (last - first + uint64(s.Count-s.Index) + 1) / uint64(s.Count)
 }
 
-// FileName is what the results of the shard are called. Names of one campaign
-// sort as their shards do.
+// FileName returns the name of the shard's results file. The names of a campaign sort in the order
+// of shards.
 func (s Shard) FileName() string {
 	width := len(strconv.Itoa(s.Count))
 	return fmt.Sprintf("shard-%0*d-of-%d.jsonl", width, s.Index, s.Count)
 }
 
-// filePattern matches the names of the results of any shard.
+// filePattern matches the names of all results files.
 const filePattern = "shard-*-of-*.jsonl"

@@ -9,23 +9,21 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// Signature is what failures of the same cause have in common, as far as that
-// can be told from their verdicts. One bug breaks several guarantees, each for
-// several clients, and which it is differs from seed to seed. A signature
-// therefore names one violation of the run, by a choice that does not depend on
-// the order in which they were found.
+// Signature is what failures with the same cause have in common, as far as their verdicts tell. One
+// bug breaks several guarantees, each for several clients, and which ones differs from seed to
+// seed. A signature therefore names one violation of the run, chosen independently of the order in
+// which they were found.
 type Signature struct {
-	// Guarantee is the broken one that comes first in the order of causes.
+	// Guarantee is the broken guarantee that is first in the order of causes.
 	Guarantee string `json:"guarantee"`
 	// Place is what broke it: a stream, a kind of read or write, an informer, a
 	// server, or the function that panicked.
 	Place string `json:"place"`
-	// Shape is what was wrong: the code of the violation and the sorts of differences
-	// that there were.
+	// Shape is what was wrong: the code of the violation and the kinds of differences.
 	Shape string `json:"shape"`
 }
 
-// String is the signature in a line.
+// String returns the signature as one line.
 func (s Signature) String() string { return s.Guarantee + ", " + s.Place + ": " + s.Shape }
 
 func (s Signature) compare(other Signature) int {
@@ -34,8 +32,8 @@ func (s Signature) compare(other Signature) int {
 		cmp.Compare(s.Place, other.Place), cmp.Compare(s.Shape, other.Shape))
 }
 
-// rank is the place of a guarantee in the order of causes. What keeps a run from its
-// end comes first.
+// rank returns the position of a guarantee in the order of causes. What keeps a run from completing
+// comes first.
 func rank(guarantee string) int {
 	if guarantee == scenario.Completed {
 		return -1
@@ -43,12 +41,12 @@ func rank(guarantee string) int {
 	return linearizability.Rank(guarantee)
 }
 
-// undetermined is the signature of a seed that was two different runs, of which
-// the second broke nothing.
+// undetermined is the signature of a seed that was two different runs, the second of which broke
+// nothing.
 var undetermined = Signature{Guarantee: "none", Place: "run", Shape: "two runs of the seed differ"}
 
-// SignatureOf returns the signature of a failure. ok is false if the result is
-// none, and was one run.
+// SignatureOf returns the signature of a failure. ok is false if the result is neither a failure
+// nor two different runs.
 func SignatureOf(result Result) (signature Signature, ok bool) {
 	if result.Outcome != linearizability.Failed {
 		return undetermined, result.NotDeterministic != ""
@@ -57,7 +55,7 @@ func SignatureOf(result Result) (signature Signature, ok bool) {
 	return signature, true
 }
 
-// leading is the violation that stands for a failure.
+// leading returns the violation that represents a failure.
 func leading(result Result) (least Signature, witness scenario.Violation) {
 	least = Signature{Guarantee: "unknown", Place: "run", Shape: reasonsOf(result)}
 	for i, violation := range result.Violations {
@@ -68,19 +66,18 @@ func leading(result Result) (least Signature, witness scenario.Violation) {
 	return least, witness
 }
 
-// signatureOf is the signature of one violation.
+// signatureOf returns the signature of one violation.
 func signatureOf(v scenario.Violation) Signature {
 	shape := []string{v.Code}
 	if v.Guarantee == linearizability.Typed.Name && v.Event != nil && v.Owed != nil {
-		// Which types of events were lost is chance, but for the guarantee that is about
-		// them.
+		// Which types of events were lost is chance, except for the guarantee that is about types.
 		shape = append(shape, string(v.Event.Type), "instead of", string(v.Owed.Type))
 	}
 	shape = append(shape, v.Flaws...)
 	return Signature{Guarantee: v.Guarantee, Place: cmp.Or(v.Subject, "run"), Shape: strings.Join(shape, " ")}
 }
 
-// reasonsOf is what inconclusive results of the same sort have in common.
+// reasonsOf returns what inconclusive results of the same kind have in common.
 func reasonsOf(result Result) string {
 	var sorts []string
 	for _, reason := range result.Reasons {

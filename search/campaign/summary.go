@@ -11,12 +11,11 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// SeedsShown is how many seeds of a group, or of those that are missing, a
-// summary names: the lowest.
+// SeedsShown is how many seeds of a group, or missing ones, a summary names: the lowest.
 const SeedsShown = 10
 
-// Summary is what the results of a campaign come to. It does not depend on the
-// order of results, nor on how the campaign was divided, nor on real time.
+// Summary is the summary of a campaign's results. It does not depend on the order of results, on
+// how the campaign was divided, or on real time.
 type Summary struct {
 	Spec  scenario.Spec `json:"spec"`
 	First uint64        `json:"first"`
@@ -24,23 +23,23 @@ type Summary struct {
 	Build string        `json:"build"`
 	Go    string        `json:"go"`
 
-	// Seeds is how many results there should be, Done how many there are.
+	// Seeds is the expected number of results, Done the actual one.
 	Seeds        uint64 `json:"seeds"`
 	Done         uint64 `json:"done"`
 	Passed       uint64 `json:"passed"`
 	Failed       uint64 `json:"failed"`
 	Inconclusive uint64 `json:"inconclusive"`
-	// NotDeterministic counts seeds that were two different runs. Each counts as
-	// failed or as inconclusive, too.
+	// NotDeterministic counts seeds that were two different runs. Each also counts as failed or
+	// inconclusive.
 	NotDeterministic uint64 `json:"not_deterministic"`
 
-	// MissingShards are those without any result file, MissingSeeds the lowest
-	// seeds without a result.
+	// MissingShards are those without a results file, MissingSeeds the lowest seeds without a
+	// result.
 	MissingShards []int    `json:"missing_shards,omitempty"`
 	MissingSeeds  []uint64 `json:"missing_seeds,omitempty"`
 
-	// Groups are the failures by signature, the most frequent first; Reasons are
-	// the inconclusive seeds, in the same way.
+	// Groups are the failures by signature, most frequent first; Reasons are the inconclusive
+	// seeds, in the same order.
 	Groups  []*Group  `json:"groups"`
 	Reasons []*Reason `json:"reasons,omitempty"`
 
@@ -54,23 +53,22 @@ type Summary struct {
 	header  Header
 	groups  map[Signature]*Group
 	reasons map[string]*Reason
-	// milliseconds are simulated: a sum of floats would depend on its order.
+	// milliseconds are simulated, and integers because a sum of floats would depend on its order.
 	milliseconds int64
 }
 
-// Group is all failures of one signature.
+// Group is the failures with one signature.
 type Group struct {
 	Signature
 	Count uint64 `json:"count"`
 	// Lowest are the lowest seeds.
 	Lowest []uint64 `json:"lowest_seeds"`
-	// Also counts the failures that broke other guarantees, too, and Faults those
-	// in which a kind of fault fired.
+	// Also counts the failures that also broke other guarantees, and Faults those in which a kind
+	// of fault fired.
 	Also   map[string]uint64 `json:"also_broken,omitempty"`
 	Faults map[string]uint64 `json:"faults"`
-	// Example is the first line of the violation that gave the lowest seed its
-	// signature, Reproduce the command that runs that seed, and Artifacts its
-	// folder if it is there.
+	// Example is the first line of the violation that gave the lowest seed its signature, Reproduce
+	// the command that runs that seed, and Artifacts its folder if it exists.
 	Example   string `json:"example"`
 	Reproduce string `json:"reproduce"`
 	Artifacts string `json:"artifacts,omitempty"`
@@ -83,8 +81,8 @@ type Reason struct {
 	Lowest []uint64 `json:"lowest_seeds"`
 }
 
-// NewSummary is the summary of one shard, or of the whole campaign if the
-// header says so, before anything is known.
+// NewSummary returns the empty summary of one shard, or of the whole campaign if the header says
+// so.
 func NewSummary(header Header) *Summary {
 	return &Summary{
 		Spec: header.Spec, First: header.First, Last: header.Last, Build: header.Build, Go: header.Go,
@@ -93,8 +91,8 @@ func NewSummary(header Header) *Summary {
 	}
 }
 
-// Add adds a result, which lies in a folder of results. It returns true if
-// it is the first failure of its signature.
+// Add adds a result from a folder of results. It returns true if it is the first failure with its
+// signature.
 func (s *Summary) Add(result Result, folder string) (first bool) {
 	s.Done++
 	s.Operations += result.Operations
@@ -177,7 +175,7 @@ func lowest(seeds []uint64, seed uint64) []uint64 {
 	return seeds[:min(len(seeds), SeedsShown)]
 }
 
-// finish puts what was added in order, and forgets artifacts that are not there.
+// finish sorts what was added, and drops artifacts that do not exist.
 func (s *Summary) finish() {
 	slices.SortFunc(s.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), a.compare(b.Signature))
@@ -195,8 +193,8 @@ func (s *Summary) finish() {
 // Complete reports whether every seed has a result.
 func (s *Summary) Complete() bool { return s.Done == s.Seeds }
 
-// common lists the kinds of fault that fired in every failure of a group but
-// not in every seed, the rarest among all seeds first: the likelier causes.
+// common lists the kinds of fault that fired in every failure of a group but not in every seed,
+// those rarest among all seeds first: the likelier causes.
 func (s *Summary) common(group *Group) []string {
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(group.Faults)) {

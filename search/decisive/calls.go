@@ -8,8 +8,7 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// inside returns those of the callers that belong to the code under test, by their
-// short names.
+// inside returns the callers that belong to the code under test, by their short names.
 func inside(callers []sim.Call, under []string) []sim.Call {
 	var calls []sim.Call
 	for _, call := range callers {
@@ -24,11 +23,11 @@ func isUnder(call sim.Call, under []string) bool {
 	return slices.ContainsFunc(under, func(path string) bool { return strings.HasPrefix(call.Function, path+".") })
 }
 
-// wrapper matches functions that only the compiler has written.
+// wrapper matches functions that the compiler generates.
 var wrapper = regexp.MustCompile(`\.(deferwrap|gowrap)[0-9]+$|-fm$`)
 
-// named are calls without the paths of their packages and without those that are in
-// no source.
+// named returns calls without the paths of their packages, and without compiler-generated
+// functions.
 func named(callers []sim.Call) []sim.Call {
 	var calls []sim.Call
 	for _, call := range callers {
@@ -40,7 +39,7 @@ func named(callers []sim.Call) []sim.Call {
 	return calls
 }
 
-// outermost is what every goroutine begins with. Callers without it are cut short.
+// outermost is the first function of every goroutine. A stack without it was cut short.
 const outermost = "runtime.goexit"
 
 func isWhole(callers []sim.Call) bool {

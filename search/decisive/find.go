@@ -12,55 +12,54 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// MaxTried is how many choices a tape may have for each of them to be tried by
-// itself. In a run with more, nearly every change makes another run of all that
-// comes after it, which says nothing of the choice.
+// MaxTried is the largest number of deviations on a tape for which each is tried by itself. In a
+// run with more, nearly every change makes everything after it another run, which says nothing
+// about the deviation.
 const MaxTried = 60
 
-// probes is how many beginnings of a tape are tried at a time, whatever the number of
-// workers: so that the result does not depend on it.
+// probes is how many prefixes of a tape are tried at a time. It does not depend on the number of
+// workers, so that the result does not either.
 const probes = 3
 
-// Config is what finding takes.
+// Config configures a search.
 type Config struct {
 	Try shrink.Try
-	// Workers is how many calls of it there are at a time.
+	// Workers is how many calls of it run concurrently.
 	Workers int
-	// Budget is the real time for it, 0 for as long as it takes.
+	// Budget is the real time for it, 0 for no limit.
 	Budget time.Duration
-	// Shows is the decision at which the violation shows, 0 if that is not known.
+	// Shows is the decision at which the violation shows, 0 if unknown.
 	Shows uint64
 	// IsLength says whether a decision of the run is the length of a stall.
 	IsLength func(decision uint64) bool
 }
 
-// Found is what was found of a run.
+// Found is the result of a search.
 type Found struct {
-	// Choices is how many of the run's choices are not the plain one, up to the
-	// violation, and Tried how many runs were made.
+	// Choices is the number of deviations up to the violation, and Tried the number of runs made.
 	Choices int `json:"choices"`
 	Tried   int `json:"tried"`
-	// None is that the guarantee is broken with nothing but plain choices.
+	// None means that the guarantee is broken with default decisions only.
 	None bool `json:"none,omitempty"`
-	// Last is the last choice that the failure needs: with plain choices from there on
-	// the guarantee is broken, and with a plain one in its place, too, it holds. It is
-	// 0 if the search was cut short; then it lies after decision After and not after
-	// decision Before, as far as that is known.
+	// Last is the last deviation that the failure needs: with default decisions after it the
+	// guarantee is broken, and with a default one in its place, too, it holds. It is 0 if the
+	// search was cut short; then, as far as known, it lies after decision After and not after
+	// decision Before.
 	Last   uint64 `json:"last,omitempty"`
 	After  uint64 `json:"after,omitempty"`
 	Before uint64 `json:"before,omitempty"`
-	// Enough is the least in its place with which the guarantee is broken, and TooShort
-	// the most with which it holds, if it is the length of a stall.
+	// If the last deviation is the length of a stall, Enough is the shortest with which the
+	// guarantee is broken, and TooShort the longest with which it holds.
 	Enough   uint32 `json:"enough,omitempty"`
 	TooShort uint32 `json:"too_short,omitempty"`
-	// Numbers are the decisions that matter each by itself, in order, counted from 1.
-	// They include the last one.
+	// Numbers are the decisions that each matter by themselves, in order, counted from 1. They
+	// include the last one.
 	Numbers []uint64 `json:"numbers"`
-	// Singly is how many choices before the last one were tried each by itself.
+	// Singly is how many deviations before the last one were each tried by themselves.
 	Singly int `json:"singly,omitempty"`
 }
 
-// finder is one search under way.
+// finder is a search in progress.
 type finder struct {
 	Config
 	ctx     context.Context
@@ -72,9 +71,8 @@ type finder struct {
 	err   error
 }
 
-// Find looks for the decisions of a failing run that matter. The case that is returned
-// is the failing one with nothing but plain choices after the last of them, and with
-// as short a stall as will do.
+// Find looks for the decisions that a failing run needs. The returned case is the failing one with
+// only default decisions after the last of them, and with the shortest sufficient stall.
 func Find(ctx context.Context, config Config, failing shrink.Case) (Found, shrink.Case, error) {
 	if config.Budget > 0 {
 		var cancel context.CancelFunc
@@ -100,7 +98,7 @@ func Find(ctx context.Context, config Config, failing shrink.Case) (Found, shrin
 	return found, f.failing, nil
 }
 
-// last looks for the last choice that matters, from the violation backwards.
+// last looks for the last deviation that matters, backwards from the violation.
 func (f *finder) last() Found {
 	to := len(f.choices)
 	for f.Shows > 0 && to > 0 && f.choices[to-1].number > f.Shows {
@@ -109,7 +107,7 @@ func (f *finder) last() Found {
 	found := Found{Choices: to}
 	beginning := func(n int) []byte { return beginning(f.tape, f.choices, n) }
 	holds, broken := 0, to
-	// What comes after the violation can hardly matter, but it can.
+	// What comes after the violation hardly ever matters, but it can.
 	switch outcomes := f.broken([][]byte{beginning(0), beginning(to)}); {
 	case outcomes == nil:
 		return found
@@ -135,9 +133,9 @@ func (f *finder) last() Found {
 	return found
 }
 
-// narrow brings a number with which the guarantee holds and a larger one with which
-// it is broken together, until they are next to each other or the search is cut short.
-// Where there are several such places it is the highest that the probes tell of.
+// narrow bisects between a number with which the guarantee holds and a larger one with which it is
+// broken, until they are adjacent or the search is cut short. If there are several such places, it
+// finds the highest that the probes show.
 func (f *finder) narrow(holds, broken int, tape func(n int) []byte) (int, int) {
 	for broken-holds > 1 {
 		var at []int
@@ -162,7 +160,7 @@ func (f *finder) narrow(holds, broken int, tape func(n int) []byte) (int, int) {
 	return holds, broken
 }
 
-// shortest looks for the shortest stall that is enough.
+// shortest looks for the shortest stall that suffices.
 func (f *finder) shortest(found *Found, last choice) {
 	holds, broken := f.narrow(0, int(last.value(f.tape)), func(n int) []byte { return with(f.tape, last, uint32(n)) })
 	found.TooShort, found.Enough = uint32(holds), uint32(broken)
@@ -170,11 +168,10 @@ func (f *finder) shortest(found *Found, last choice) {
 	f.failing.Tape = f.tape
 }
 
-// singlyAtOnce is how many choices are tried before it is looked whether there is
-// time for more.
+// singlyAtOnce is how many deviations are tried between two checks of the budget.
 const singlyAtOnce = 16
 
-// singly tries each choice by itself, if there are few; the last ones first.
+// singly tries each deviation by itself if there are few, last ones first.
 func (f *finder) singly(found *Found) {
 	choices := chosen(f.tape)
 	choices = choices[:len(choices)-1]
@@ -201,9 +198,8 @@ func (f *finder) singly(found *Found) {
 	slices.Sort(found.Numbers)
 }
 
-// broken says of each tape whether the guarantee is broken with it; nil if the
-// budget is used up, or the machine failed. Tapes that are next to each other share the
-// run up to where they deviate.
+// broken says for each tape whether it breaks the guarantee; nil if the budget is used up or a
+// worker failed. Adjacent tapes share the run up to where they diverge.
 func (f *finder) broken(tapes [][]byte) []bool {
 	outcomes := make([]bool, 0, len(tapes))
 	shares := slices.Collect(slices.Chunk(tapes, max(1, (len(tapes)+f.Workers-1)/f.Workers)))
@@ -220,7 +216,7 @@ func (f *finder) broken(tapes [][]byte) []bool {
 			}
 			tried, err := f.Try(ctx, candidates, false)
 			if errors.Is(err, swarm.ErrDied) {
-				// One whose worker died breaks nothing.
+				// A candidate whose worker died breaks nothing.
 				return make([]shrink.Outcome, len(candidates)), nil
 			}
 			return tried, err

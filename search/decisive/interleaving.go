@@ -7,91 +7,88 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Explained is what was found of a run, as it is kept in the run's folder.
+// Explained is the result for a run, as stored in the run's folder.
 type Explained struct {
 	Guarantee string `json:"guarantee"`
 	Found     Found  `json:"found"`
 	Turns     []Turn `json:"turns"`
-	// Began is when, on the world's clock, the history's clock stood at zero.
+	// Began is the origin of the history's clock, on the world's clock.
 	Began time.Duration `json:"began"`
-	// Asked is when the request in question was made, on the world's clock; 0 if that
-	// is not known.
+	// Asked is when the request in question was made, on the world's clock; 0 if unknown.
 	Asked time.Duration `json:"asked,omitempty"`
 }
 
-// Turn is a decision that matters and what it did.
+// Turn is a decision that matters and its effect.
 type Turn struct {
-	// Decision is the last of those that belong together: where a goroutine is held
-	// up, how long.
+	// Decision is the last of those that belong together: where a goroutine is stalled, and for how
+	// long.
 	Decision sim.Decision `json:"decision"`
-	// Held is how long the goroutine was delayed there, 0 if another one just went
-	// first. TooShort is the longest with which the guarantee holds, 0 if that was not
-	// tried: then any length breaks it, or another decision does.
+	// Held is how long the goroutine was delayed there, 0 if another one just went first. TooShort
+	// is the longest delay with which the guarantee holds, 0 if that was not tried: then any length
+	// breaks it, or another decision does.
 	Held     time.Duration `json:"held,omitempty"`
 	TooShort time.Duration `json:"too_short,omitempty"`
 	// Stood is where the goroutine was, from the innermost call to the outermost.
 	Stood []sim.Call `json:"stood,omitempty"`
-	// Before and After are what the goroutine did in the code under test before it was
-	// held up and when it went on, in order.
+	// Before and After are what the goroutine did in the code under test before it was stalled and
+	// when it continued, in order.
 	Before []Step `json:"before,omitempty"`
 	After  []Step `json:"after,omitempty"`
-	// Meanwhile is what others did in the code under test while it was held up, or if
-	// TooShort is known, in the time that makes the difference.
+	// Meanwhile is what others did in the code under test during the stall, or if TooShort is
+	// known, in the time that makes the difference.
 	Meanwhile []Doing `json:"meanwhile,omitempty"`
-	// More is how many others did something as well.
+	// More is how many more goroutines did something.
 	More int `json:"more,omitempty"`
-	// UnderWay are the calls into the code under test in whose middle a goroutine stood
-	// all that time, those that began soonest after the request in question first.
+	// UnderWay are the calls into the code under test in which a goroutine was stopped all that
+	// time, those first that began soonest after the request in question.
 	UnderWay []UnderWay `json:"under_way,omitempty"`
 }
 
-// Step is that a goroutine was somewhere in the code under test.
+// Step says that a goroutine was at a place in the code under test.
 type Step struct {
 	At time.Duration `json:"at"`
-	// Calls are those of the code under test, from the innermost to the outermost,
-	// without the path of their package.
+	// Calls are those of the code under test, from the innermost to the outermost, without package
+	// paths.
 	Calls []sim.Call `json:"calls"`
 
 	cache bool // whether a cache is among them
 }
 
-// Doing is what one goroutine did for a while.
+// Doing is what one goroutine did for a time.
 type Doing struct {
 	Goroutine uint64 `json:"goroutine"`
 	Steps     []Step `json:"steps"`
 }
 
 const (
-	// maxDoing is how many others are told of, maxSteps how many steps each.
+	// maxDoing is how many others are shown, maxSteps how many steps of each.
 	maxDoing = 8
 	maxSteps = 8
-	// maxAround is how many steps are told of before and after a place.
+	// maxAround is how many steps are shown before and after a place.
 	maxAround = 5
 )
 
-// Story is what there is to tell turns from.
+// Story is the recording from which turns are derived.
 type Story struct {
 	Found     Found
 	Decisions []sim.Decision // all of the run
 	Points    []sim.Point    // the synchronisation points of its trace
 	Schedule  sim.Schedule
-	// Under are the import paths of the code under test. The first Cache of them are
-	// those of caches, whose calls are looked at for who stood where.
+	// Under are the import paths of the code under test. The first Cache of them are caches, for
+	// which interrupted calls are searched.
 	Under []string
 	Cache int
-	// Asked is when the request in question was made, on the world's clock; 0 if that
-	// is not known.
+	// Asked is when the request in question was made, on the world's clock; 0 if unknown.
 	Asked time.Duration
 }
 
-// Turns puts the decisions that matter together and says what they did.
+// Turns groups the decisions that matter and describes their effects.
 func (s Story) Turns() []Turn {
 	var turns []Turn
 	for i := 0; i < len(s.Decisions); i++ {
 		d := s.Decisions[i]
-		// An interruption is decided in up to three steps: that the next one is so far
-		// away, or that the place is in focus; whether it is a stall; and how long. The
-		// last tells of all.
+		// An interruption takes up to three decisions: how far away the next one is, or that the
+		// place is in focus; whether it is a stall; and how long. The last one describes all.
 		group := []sim.Decision{d}
 		for (d.Kind == sim.KindYield || d.Kind == sim.KindFocus) && i+1 < len(s.Decisions) && (s.Decisions[i+1].Kind == sim.KindStall || s.Decisions[i+1].Kind == sim.KindLength) {
 			i++
@@ -117,11 +114,11 @@ func (s Story) Turns() []Turn {
 	return turns
 }
 
-// from and until are the time that makes the difference.
+// from and until bound the time that makes the difference.
 func (t Turn) from() time.Duration  { return t.Decision.At + t.TooShort }
 func (t Turn) until() time.Duration { return t.Decision.At + t.Held }
 
-// tell fills in what was done before, meanwhile and after.
+// tell fills in what happened before, meanwhile and after.
 func (t *Turn) tell(s Story) {
 	own, from, until := t.Decision.Goroutine, t.from(), t.until()
 	var stood []sim.Call
@@ -163,7 +160,7 @@ func (t *Turn) tell(s Story) {
 	t.Meanwhile = t.Meanwhile[:len(t.Meanwhile)-t.More]
 }
 
-// add adds a step in a function that the goroutine was not in yet.
+// add adds a step in a function that the goroutine had not been in.
 func (d *Doing) add(step Step) {
 	known := slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Calls[0].Function == step.Calls[0].Function })
 	if !known && len(d.Steps) < maxSteps {
@@ -171,11 +168,11 @@ func (d *Doing) add(step Step) {
 	}
 }
 
-// caches are the import paths of caches.
+// caches returns the import paths of caches.
 func (s Story) caches() []string { return s.Under[:s.Cache] }
 
-// appendStep adds a step unless it is in the same calls as the last, wherever in the
-// innermost of them.
+// appendStep adds a step unless it has the same calls as the last one, wherever in the innermost
+// function.
 func appendStep(steps []Step, step Step) []Step {
 	if len(steps) > 0 {
 		last, calls := steps[len(steps)-1].Calls, step.Calls

@@ -9,17 +9,17 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// turnsShown is how many decisions may matter for all of them to be told of; of more,
-// the last one is.
+// turnsShown is the largest number of decisions for which all are described; of more, only the last
+// one is.
 const turnsShown = 6
 
-// Text tells of the decisions that matter. Times are those of the history.
+// Text describes the decisions that matter. Times are on the history's clock.
 func (e Explained) Text() string {
 	found := e.Found
 	p := &paper{began: e.Began, asked: e.Asked}
 	switch {
 	case found.None:
-		p.say(2, "No decision of the scheduler matters: goroutines take turns, and it fails all the same.")
+		p.say(2, "No decision of the scheduler matters: it fails even if goroutines take turns.")
 		return p.b.String()
 	case found.Last == 0 && found.Before > 0:
 		p.say(2, "There was no time to find the last decision of the scheduler that it needs: it lies after decision %d and not "+
@@ -29,9 +29,9 @@ func (e Explained) Text() string {
 		p.say(2, "There was no time to find the last decision of the scheduler that it needs; a longer --budget tells more.")
 		return p.b.String()
 	}
-	p.say(2, "The last decision of the scheduler that it needs is number %d: if all that come after it are the plain ones, the "+
-		"guarantee is broken; if it is the plain one, too, the guarantee holds. %d choices before the violation are not the plain "+
-		"ones. %d runs were made.", found.Last, found.Choices, found.Tried)
+	p.say(2, "The last decision of the scheduler that it needs is number %d: if all later ones are the default, the "+
+		"guarantee is broken; if it is the default, too, the guarantee holds. %d choices before the violation are not the "+
+		"default. %d runs were made.", found.Last, found.Choices, found.Tried)
 	turns := e.Turns
 	if others := len(found.Numbers) - 1; found.Singly > 0 && len(turns) <= turnsShown {
 		p.say(2, "%d of %d choices before it matter each by itself.", others, found.Singly)
@@ -45,7 +45,7 @@ func (e Explained) Text() string {
 	return p.b.String()
 }
 
-// paper is what an explanation is written on.
+// paper collects the text of an explanation.
 type paper struct {
 	b            strings.Builder
 	began, asked time.Duration
@@ -55,7 +55,7 @@ func (p *paper) say(indent int, format string, arguments ...any) {
 	p.b.WriteString(explain.Wrap(indent, fmt.Sprintf(format, arguments...)) + "\n")
 }
 
-// clock is a time of the history.
+// clock formats a time on the history's clock.
 func (p *paper) clock(at time.Duration) string { return fmt.Sprintf("%.3fs", (at - p.began).Seconds()) }
 
 func (t Turn) write(p *paper, number int) {
@@ -110,7 +110,7 @@ func (u UnderWay) write(p *paper) {
 	p.steps("it then went on in", u.After)
 }
 
-// after says how long after the request in question something was, if it was.
+// after says how long after the request in question something happened, if it did.
 func (p *paper) after(at time.Duration) string {
 	if p.asked == 0 || at < p.asked {
 		return ""
@@ -118,8 +118,8 @@ func (p *paper) after(at time.Duration) string {
 	return fmt.Sprintf("%v after the request in question, ", (at - p.asked).Round(time.Microsecond))
 }
 
-// doing says what goroutines did, a line each: the innermost call of each step, and
-// the time where it is another one.
+// doing lists what goroutines did, one line each: the innermost call of each step, and its time
+// where that differs.
 func (p *paper) doing(indent int, list []Doing) {
 	for _, doing := range list {
 		text, last := "", ""
@@ -151,7 +151,7 @@ func (p *paper) steps(title string, steps []Step) {
 // callsShown is how many calls of a stack are shown.
 const callsShown = 3
 
-// calls are some calls in a line, from the innermost outwards.
+// calls renders some calls as one line, innermost first.
 func calls(list []sim.Call) string {
 	var texts []string
 	for i, c := range list {

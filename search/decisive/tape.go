@@ -7,20 +7,19 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// choice is a decision on a tape that is not the plain one.
+// choice is a deviation on a tape.
 type choice struct {
 	number   uint64 // of the decision, from 1
 	from, to int    // its bytes
 }
 
-// escape begins a choice of four bytes more, as sim.FromTape says.
+// escape begins a choice of four more bytes; see sim.FromTape.
 const escape = 255
 
-// plain is a tape of one plain choice: an empty one would leave the decisions to the
-// seed.
+// plain is a tape of one default decision: an empty tape would leave the decisions to the seed.
 var plain = []byte{0}
 
-// chosen are the choices on a tape that are not the plain one.
+// chosen returns the deviations on a tape.
 func chosen(tape []byte) []choice {
 	var choices []choice
 	number := uint64(0)
@@ -34,7 +33,7 @@ func chosen(tape []byte) []choice {
 	return choices
 }
 
-// value is what is chosen.
+// value returns the chosen alternative.
 func (c choice) value(tape []byte) uint32 {
 	if tape[c.from] == escape && c.to-c.from == 5 {
 		return binary.LittleEndian.Uint32(tape[c.from+1 : c.to])
@@ -42,12 +41,12 @@ func (c choice) value(tape []byte) uint32 {
 	return uint32(tape[c.from])
 }
 
-// with is a tape with another choice in the place of one.
+// with returns the tape with another choice in place of this one.
 func with(tape []byte, c choice, value uint32) []byte {
 	return append(sim.AppendChoice(bytes.Clone(tape[:c.from]), value), tape[c.to:]...)
 }
 
-// beginning is a tape up to the end of the nth choice; plain ones follow.
+// beginning returns the tape up to the end of the nth deviation; default decisions follow.
 func beginning(tape []byte, choices []choice, n int) []byte {
 	if n == 0 {
 		return plain

@@ -8,37 +8,36 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// UnderWay is a call of a cache that was in the middle of something.
+// UnderWay is a call of a cache that was interrupted.
 type UnderWay struct {
 	Goroutine uint64 `json:"goroutine"`
-	// Since is when the call began, as far as its synchronisation points tell.
+	// Since is when the call began, as far as its synchronisation points show.
 	Since time.Duration `json:"since"`
-	// Function is the innermost one that it was in both before and after, and From and
-	// To are how far it had come in it and where it went on.
+	// Function is the innermost one that it was in both before and after, and From and To are the
+	// places in it where it stopped and continued.
 	Function string `json:"function"`
 	From     string `json:"from"`
 	To       string `json:"to"`
-	// Held is how long the scheduler held it up there, by which decision; 0 if it
-	// waited for something else.
+	// Held is how long the scheduler stalled it there, by which decision; 0 if it waited for
+	// something else.
 	Held     time.Duration `json:"held,omitempty"`
 	Decision uint64        `json:"decision,omitempty"`
-	// Before are the last steps that it had taken, After the first ones that it took
-	// then.
+	// Before are its last steps before the interruption, After the first ones after it.
 	Before []Step `json:"before"`
 	After  []Step `json:"after"`
-	// Meanwhile is what the caches' own goroutines came to while it stood, but for
-	// functions that they had been in shortly before as well.
+	// Meanwhile is what the caches' own goroutines did during the interruption, except in functions
+	// that they had also been in shortly before.
 	Meanwhile []Doing `json:"meanwhile,omitempty"`
 
 	stopped, wentOn sim.Point // the last one before and the first one after
 }
 
-// maxUnderWay is how many such calls are told of.
+// maxUnderWay is how many such calls are shown.
 const maxUnderWay = 3
 
-// underWay are the calls in whose middle goroutines stood while a turn made the
-// difference. Goroutines that begin in a cache are its own, which stand about all the
-// time; those that come from outside have something to do.
+// underWay returns the calls that were interrupted while a turn made the difference. Goroutines
+// that begin in a cache are its own, and mostly idle; those that come from outside carry out
+// requests.
 func (s Story) underWay(t *Turn) []UnderWay {
 	var order []uint64
 	passed := map[uint64][]sim.Point{}
@@ -64,24 +63,23 @@ func (s Story) underWay(t *Turn) []UnderWay {
 				found[i].Meanwhile = append(found[i].Meanwhile, doing)
 			}
 		}
-		// Those first that did something when it made the difference.
+		// First those that did something when it made the difference.
 		slices.SortStableFunc(found[i].Meanwhile, func(a, b Doing) int { return bit(b.last() >= t.from()) - bit(a.last() >= t.from()) })
 		found[i].Meanwhile = found[i].Meanwhile[:min(len(found[i].Meanwhile), maxOwn)]
 	}
 	return found
 }
 
-// last is when the last step was taken.
+// last returns the time of the last step.
 func (d Doing) last() time.Duration { return d.Steps[len(d.Steps)-1].At }
 
-// maxOwn is how many goroutines of caches are told of.
+// maxOwn is how many goroutines of caches are shown.
 const maxOwn = 3
 
-// shortly is how long before a call those functions count in which goroutines of
-// caches are anyway.
+// shortly is how long before a call the usual functions of the caches' goroutines are collected.
 const shortly = time.Second
 
-// cameTo is what a goroutine of a cache came to while a call stood.
+// cameTo returns what a goroutine of a cache did while a call was interrupted.
 func (s Story) cameTo(points []sim.Point, call UnderWay) Doing {
 	doing := Doing{Goroutine: points[0].Goroutine}
 	if !s.isOwn(points) {
@@ -101,7 +99,7 @@ func (s Story) cameTo(points []sim.Point, call UnderWay) Doing {
 	return doing
 }
 
-// bit is 1 for true.
+// bit returns 1 for true.
 func bit(is bool) int {
 	if is {
 		return 1
@@ -109,7 +107,7 @@ func bit(is bool) int {
 	return 0
 }
 
-// standing is the call that a goroutine with these points stood in.
+// standing returns the interrupted call of a goroutine with these points.
 func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 	until := t.until()
 	// next is its first point after the time in question.
@@ -168,7 +166,7 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 	return call, true
 }
 
-// isOwn reports whether a goroutine begins in a cache, or nobody knows where.
+// isOwn reports whether a goroutine begins in a cache, or its beginning is unknown.
 func (s Story) isOwn(points []sim.Point) bool {
 	for _, p := range points {
 		if n := len(p.Callers); isWhole(p.Callers) {

@@ -7,43 +7,42 @@ import (
 	"time"
 )
 
-// Branch is an instant of a run from which on everything is drawn by another seed.
+// Branch is an instant of a run from which another seed draws everything.
 type Branch struct {
 	At   time.Duration
 	Seed uint64
 }
 
-// Look is which states a run was in at an instant.
+// Look is the set of states that a run was in at an instant.
 type Look struct {
 	At     time.Duration `json:"at"`
 	States []string      `json:"states,omitempty"`
 }
 
 const (
-	// looksEvery is the simulated time from one look to the next.
+	// looksEvery is the simulated time between two looks.
 	looksEvery = 250 * time.Millisecond
-	// branchesMax bounds the branches of a run, and energyMax the attempts that are made
-	// from one place at a time.
+	// branchesMax bounds the branches of a run, and energyMax the attempts from one place at a
+	// time.
 	branchesMax = 4
 	energyMax   = 8
-	// generation is how many seeds, and how many states, are tried before anything is
-	// learned of them: what an attempt is must not depend on how many others are under way.
+	// generation is how many seeds, and how many states, are tried before anything is learned:
+	// attempts must not depend on how many others are in progress.
 	generation = 4
 )
 
-// Branching goes back to states that runs have rarely come to, and on from there by other
-// seeds. Every other group of attempts is a run of its own, so that there is always more
-// to go back to.
+// Branching resumes from states that runs have rarely reached, with other seeds. Every other group
+// of attempts is a fresh run, so that there are always new states.
 type Branching struct {
 	next     uint64 // seed
 	states   map[string]*rarity
-	order    []*rarity // as they were found
+	order    []*rarity // in the order of discovery
 	groups   [][]Attempt
-	underWay int // attempts that were made and not learned
+	underWay int // attempts whose outcome is pending
 }
 
-// rarity is what is known of a state: how many runs have come to it, the last of them and
-// when, and how many groups were made from it.
+// rarity is what is known of a state: how many runs have reached it, the last of them and when, and
+// how many groups have started from it.
 type rarity struct {
 	runs, groups int
 	attempt      Attempt
@@ -55,7 +54,7 @@ func NewBranching(first uint64) *Branching {
 	return &Branching{next: first, states: map[string]*rarity{}}
 }
 
-// States is how many states are known.
+// States returns how many states are known.
 func (b *Branching) States() int { return len(b.order) }
 
 // Next implements Strategy.
@@ -82,7 +81,7 @@ func (b *Branching) add(group ...Attempt) {
 	b.underWay += len(group)
 }
 
-// branch makes attempts from the state, twice as many as the last time.
+// branch returns attempts from the state, twice as many as last time.
 func (r *rarity) branch() []Attempt {
 	r.groups++
 	group := make([]Attempt, min(1<<r.groups, energyMax))
@@ -95,7 +94,7 @@ func (r *rarity) branch() []Attempt {
 	return group
 }
 
-// rarest is the state that the fewest runs have come to, and the first found of several.
+// rarest returns the state that the fewest runs have reached, the first found of several.
 func (b *Branching) rarest() (rarest *rarity) {
 	for _, state := range b.order {
 		if rarest == nil || state.runs < rarest.runs {
@@ -105,15 +104,14 @@ func (b *Branching) rarest() (rarest *rarity) {
 	return rarest
 }
 
-// childSeed is made from the parent's seeds, the mark, and the index.
+// childSeed is derived from the parent's seeds, the mark, and the index.
 func childSeed(parent Attempt, at time.Duration, group, index int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, parent.Seed, parent.Branches, at, group, index)
 	return h.Sum64()
 }
 
-// Learn counts the states that a run has come to. Only from one that passed is there
-// anything to find.
+// Learn counts the states that a run has reached. Only passing runs are worth branching from.
 func (b *Branching) Learn(attempt Attempt, outcome Outcome) {
 	b.underWay--
 	if outcome.Failed {

@@ -7,61 +7,58 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Exhaustive tries every schedule that deviates from the plain one at most Bound
-// times: first the plain one, then those that deviate from it once, and so on. It
-// is delay-bounded scheduling (Emmi, Qadeer and Rakamarić, "Delay-Bounded
-// Scheduling") in which each deviation costs 1, whichever alternative it takes.
+// Exhaustive tries every schedule with at most Bound deviations: first the default one, then those
+// with one deviation, and so on. It is delay-bounded scheduling (Emmi, Qadeer and Rakamarić,
+// "Delay-Bounded Scheduling") in which each deviation costs 1, whichever alternative it takes.
 //
-// A deviation from a state is tried once, however many schedules lead to the
-// state. As the cheapest come first, nothing within the bound is lost by that.
+// A deviation from a state is tried once, however many schedules lead to the state. As the cheapest
+// come first, that loses nothing within the bound.
 //
-// A run that comes to a state as one before, or ends its window as one, has the same
-// verdict, so that it may end there: see [Outcome]. One in FollowOneIn, drawn by its deviations, is judged all the
-// same, to show that the verdict is.
+// A run that reaches the same state as an earlier one, or ends its window like one, has the same verdict, so it
+// may end there: see [Outcome]. One in FollowOneIn, drawn by its deviations, is judged nevertheless, to check
+// that.
 type Exhaustive struct {
-	// FromKnown has deviations tried from every state, however often it was reached.
-	// Then nothing is taken on trust of what a state is made of, and it does not matter
-	// whether runs stray.
+	// FromKnown makes deviations be tried from every state, however often it was reached. Then the
+	// search does not rely on the definition of a state, nor on runs being reproducible.
 	FromKnown bool
 
 	bound int
 	queue []Attempt
-	// seen are the deviations that were put into the queue, by the state that they
-	// deviate from. They take 8 bytes and some each.
+	// seen are the queued deviations, by the state that they deviate from. Each takes a little over
+	// 8 bytes.
 	seen map[uint64]struct{}
 
-	// futures are where runs without further deviations ended, by a state on their way.
+	// futures are where runs without further deviations ended, by a state on the way.
 	futures map[uint64]future
 
-	// Beyond counts the deviations that were left out for the bound; Cut the runs in
-	// which not every decision is known; Strays those that came through a known state and
-	// ended in another than the run before: then states do not tell everything, and a
-	// deviation may have been taken for one that was tried and was not.
+	// Beyond counts the deviations left out because of the bound; Cut the runs in which not every
+	// decision is known; Strays those that passed through a known state and ended in another one
+	// than the earlier run: then states are incomplete, and a deviation may have been skipped
+	// although it was not tried.
 	Beyond, Cut, Strays int
-	// Lost counts the runs that did not come to where they were to deviate: decisions
-	// that were the same were not the same run.
+	// Lost counts the runs that did not reach their deviation: the same decisions made another run.
 	Lost int
-	// FirstStray is the first of these.
+	// FirstStray is the first of the Strays.
 	FirstStray Stray
 }
 
-// future is where a run came to from a state.
+// future is where a run ended after a state.
 type future struct {
 	end uint64
 	run int32
 }
 
-// Stray is a run that parted from another after a state that both came through.
+// Stray is a run that diverged from another after a state that both passed through.
 type Stray struct {
-	// Run and Before are the numbers of the two runs, Decision where the later one
-	// was in the state.
+	// Run and Before are the numbers of the two runs, and Decision is where the later one was in
+	// the state.
 	Run, Before, Decision int
 }
 
-// FollowOneIn is the share of runs that are judged whatever their end.
+// FollowOneIn is the share of runs that are judged however they end.
 const FollowOneIn = 50
 
-// groupMax bounds the attempts that are one group, so that several can be run at a time.
+// groupMax bounds the attempts in a group, so that several groups can run concurrently.
 const groupMax = 100
 
 // NewExhaustive returns the strategy for one seed and a bound.
@@ -80,13 +77,13 @@ func (e *Exhaustive) Next() []Attempt {
 	return group
 }
 
-// follows reports whether two attempts differ in their last deviation alone.
+// follows reports whether two attempts differ only in their last deviation.
 func (a Attempt) follows(first Attempt) bool {
 	n := len(first.Deviations)
 	return n == len(a.Deviations) && (n == 0 || slices.Equal(a.Deviations[:n-1], first.Deviations[:n-1]))
 }
 
-// isWhole draws whether an attempt is judged whatever its end.
+// isWhole draws whether an attempt is judged however it ends.
 func (e *Exhaustive) isWhole(seed uint64, deviations []Deviation) bool {
 	h := seed
 	for _, d := range deviations {
@@ -96,8 +93,8 @@ func (e *Exhaustive) isWhole(seed uint64, deviations []Deviation) bool {
 	return e.FromKnown || h%FollowOneIn == 0
 }
 
-// Learn puts everything into the queue that deviates from a run behind its last
-// deviation: what deviates earlier does so from a cheaper run.
+// Learn queues everything that deviates from a run after its last deviation: earlier deviations
+// belong to a cheaper run.
 func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 	ran := outcome.Explored
 	first := 0
@@ -137,7 +134,7 @@ func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 	}
 }
 
-// isNew reports whether nothing has deviated like this from the state before.
+// isNew reports whether this deviation from this state is new.
 func (e *Exhaustive) isNew(choice sim.Choice, k uint32) bool {
 	key := sim.KeyOf(choice, k)
 	if _, known := e.seen[key]; known {
@@ -147,7 +144,7 @@ func (e *Exhaustive) isNew(choice sim.Choice, k uint32) bool {
 	return true
 }
 
-// States is how many states there were in which something was decided.
+// States returns how many states had a decision.
 func (e *Exhaustive) States() int { return len(e.futures) }
 
 // Exhausted implements Strategy.

@@ -9,33 +9,33 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Outcome is what came of an attempt.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	Explored sim.Explored
 	// Failed means that a guarantee was broken, Inconclusive that nothing was decided.
 	Failed, Inconclusive bool
 	// History is a hash of what the clients saw; 0 if that is not known.
 	History uint64
-	// Looks are those that the attempt asked for.
+	// Looks are those that the attempt requested.
 	Looks []Look
-	// End tells how windows end; 0 if that is not known. Unjudged means that the run
-	// ended there, or on the way where a run before had come through: its verdict is that
-	// of the run before with this end.
+	// End identifies the end of the window; 0 if unknown. Unjudged means that the run ended there,
+	// or in a state that an earlier run had passed through: it has the verdict of the earlier run
+	// with this end.
 	End      uint64
 	Unjudged bool
 }
 
-// Runner has attempts run that differ in their last deviation alone, and returns an
-// outcome for each. It may be called from several goroutines.
+// Runner runs attempts that differ only in their last deviation, and returns an outcome for each.
+// It may be called concurrently.
 type Runner func(context.Context, []Attempt) ([]Outcome, error)
 
-// Limits end a search early. A limit of 0 is none.
+// Limits end a search early. 0 means no limit.
 type Limits struct {
 	// Runs is how many attempts are run, Failures how many may fail.
 	Runs, Failures int
 	// Budget is real time.
 	Budget time.Duration
-	// Parallel is how many attempts run at one time, at least 1.
+	// Parallel is how many attempts run concurrently, at least 1.
 	Parallel int
 }
 
@@ -53,14 +53,14 @@ type Result struct {
 	*Tally
 	// Ended is why the search ended.
 	Ended string
-	// Exhausted says what has been tried completely; it is empty unless the strategy
-	// has come to its own end, and no two runs contradicted what it takes for one state.
+	// Exhausted says what was tried completely; it is empty unless the strategy ended by itself,
+	// and no two runs contradicted its definition of a state.
 	Exhausted string
 }
 
-// Search runs a strategy to its end or to a limit. each is called for every
-// attempt, in order, as soon as it is learned; it may be nil. The error is the first of
-// the runner's; what was learned until then is in the result.
+// Search runs a strategy to its end or to a limit. each, which may be nil, is called for every
+// attempt, in order, as soon as it is learned. The error is the first of the runner's; the result
+// has what was learned before.
 func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, each func(Attempt, Outcome)) (Result, error) {
 	s := &search{strategy: strategy, tally: newTally(), each: each, limits: limits, early: map[int]done{}}
 	if limits.Budget > 0 {
@@ -88,7 +88,7 @@ func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, e
 	return came, err
 }
 
-// What ends the work of a search before it has come to its end.
+// Why a search is cut short.
 var (
 	errBudget   = errors.New(EndedBudget)
 	errFailures = errors.New(EndedFailures)
@@ -101,10 +101,10 @@ type search struct {
 	each     func(Attempt, Outcome)
 
 	limits  Limits
-	number  int          // of the next attempt
-	cut     bool         // the limit of runs left some out
-	learned int          // attempts that the strategy knows about
-	early   map[int]done // outcomes that came before those of earlier attempts
+	number  int          // the next attempt's
+	cut     bool         // some were left out by the limit of runs
+	learned int          // attempts that the strategy has learned
+	early   map[int]done // outcomes that arrived before those of earlier attempts
 }
 
 type done struct {
@@ -112,7 +112,7 @@ type done struct {
 	outcome Outcome
 }
 
-// next asks the strategy for attempts, unless the limit is hit.
+// next asks the strategy for attempts, unless the limit is reached.
 func (s *search) next() ([]Attempt, bool) {
 	if s.limits.Runs > 0 && s.number == s.limits.Runs {
 		return nil, false
@@ -128,8 +128,8 @@ func (s *search) next() ([]Attempt, bool) {
 	return group, len(group) > 0
 }
 
-// endAtLimit tells a strategy that is at its end from one that the limit of runs
-// cut short: only now may it be asked for one more.
+// endAtLimit distinguishes a strategy that has ended from one that the limit of runs cut short:
+// only now may it be asked for one more.
 func (s *search) endAtLimit() string {
 	if s.cut || len(s.strategy.Next()) > 0 {
 		return EndedRuns
@@ -137,7 +137,7 @@ func (s *search) endAtLimit() string {
 	return EndedItself
 }
 
-// take learns the outcomes of a group, and those that waited for them.
+// take learns the outcomes of a group, and those that waited for it.
 func (s *search) take(attempts []Attempt, outcomes []Outcome) error {
 	for i, attempt := range attempts {
 		s.early[attempt.Number] = done{attempt, outcomes[i]}

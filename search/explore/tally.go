@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// Tally is what a search has seen.
+// Tally is the statistics of a search.
 type Tally struct {
-	// Runs is how many attempts were run to their end; Failed and Inconclusive are
-	// those of them with such verdicts.
+	// Runs counts completed attempts; Failed and Inconclusive those with such verdicts.
 	Runs, Failed, Inconclusive int
-	// Shapes is how many different ones there were. New has, for each run, how many
-	// there were up to then.
+	// shapes are the distinct shapes, and curve has, for each run, how many there were
+	// up to then.
 	shapes map[uint64]struct{}
 	curve  []int
-	// Contradictions counts runs that ended their window in the same state as another
-	// and left another history: then shapes do not tell everything.
+	// Contradictions counts runs that ended their window in the same state as another and left
+	// another history: then shapes are incomplete.
 	Contradictions int
 	histories      map[uint64]uint64 // by state
-	// Unjudged counts runs that ended their window as one before, whose verdict they
-	// have. Again counts those that were judged all the same, and Misjudged those of them
-	// that had another verdict: then ends of windows do not tell everything.
+	// Unjudged counts runs that ended their window like an earlier one, whose verdict they have.
+	// Again counts those that were judged nevertheless, and Misjudged those of them with another
+	// verdict: then ends of windows are incomplete.
 	Unjudged, Again, Misjudged int
 	ends                       map[uint64]verdict
 	// FirstFailure is the number of the first attempt that failed, -1 if none did.
@@ -33,7 +32,7 @@ func newTally() *Tally {
 	return &Tally{ends: map[uint64]verdict{}, shapes: map[uint64]struct{}{}, histories: map[uint64]uint64{}, FirstFailure: -1}
 }
 
-// add counts an outcome and returns it with the verdict that it has.
+// add counts an outcome and returns it with its verdict.
 func (t *Tally) add(attempt Attempt, outcome Outcome) Outcome {
 	t.Runs++
 	if outcome.End != 0 {
@@ -61,7 +60,7 @@ func (t *Tally) add(attempt Attempt, outcome Outcome) Outcome {
 	return outcome
 }
 
-// judged gives an outcome the verdict that its end has had before, or remembers its own.
+// judged gives an outcome the earlier verdict of its end, or remembers its own.
 func (t *Tally) judged(outcome Outcome) Outcome {
 	own := verdict{outcome.Failed, outcome.Inconclusive}
 	before, known := t.ends[outcome.End]
@@ -79,13 +78,13 @@ func (t *Tally) judged(outcome Outcome) Outcome {
 	return outcome
 }
 
-// Shapes is how many different shapes the runs had.
+// Shapes returns how many distinct shapes the runs had.
 func (t *Tally) Shapes() int { return len(t.shapes) }
 
-// tenth is how many of the runs the last tenth are.
+// tenth returns how many runs the last tenth has.
 func (t *Tally) tenth() int { return max(1, (t.Runs+9)/10) }
 
-// NewInLastTenth is how many shapes only the last tenth of the runs had.
+// NewInLastTenth returns how many shapes only the last tenth of the runs had.
 func (t *Tally) NewInLastTenth() int {
 	if t.Runs <= t.tenth() {
 		return t.Shapes()
@@ -93,10 +92,10 @@ func (t *Tally) NewInLastTenth() int {
 	return t.Shapes() - t.curve[t.Runs-t.tenth()-1]
 }
 
-// flatBelow is how many new shapes in a hundred runs still count as a flat curve.
+// flatBelow is how many new shapes in 100 runs still count as a flat curve.
 const flatBelow = 1
 
-// Flat reports whether hardly any new shapes came in the last tenth of the runs.
+// Flat reports whether the last tenth of the runs had hardly any new shapes.
 func (t *Tally) Flat() bool { return 100*t.NewInLastTenth() <= flatBelow*t.tenth() }
 
 // Curve renders how many shapes were known after each tenth of the runs.

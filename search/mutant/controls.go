@@ -1,18 +1,18 @@
 package mutant
 
-// controls are edits that change nothing a guarantee speaks of. An oracle that
-// reports one of them cries wolf.
+// controls are edits that change nothing that a guarantee is about. An oracle that reports one of
+// them has false positives.
 var controls = []Mutant{
 	{
 		Name:        "control-generation",
-		Summary:     "Becoming ready begins no new generation of the cache, so that a watch may register in a later one than it was let into.",
+		Summary:     "Becoming ready begins no new generation of the cache, so that a watch may register in a later one than the one that admitted it.",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        readyFile,
 		Anchor:      "		r.generation++\n",
 		Replacement: "",
 		Hunt:        in("minute"),
-		Equivalent:  "one lock is held while the window is read and the watch registers, and the check that it is ready is still made",
+		Equivalent:  "one lock is held while the window is read and the watch registers, and readiness is still checked",
 	},
 	{
 		Name:        "control-order",
@@ -63,7 +63,7 @@ var controls = []Mutant{
 	},
 	{
 		Name:        "control-created",
-		Summary:     "etcd's client asks for a watch by a copy of the request instead of the request.",
+		Summary:     "etcd's client requests a watch with a copy of the request.",
 		Module:      etcdClient,
 		File:        clientWatchFile,
 		Anchor:      "					initReq: *wreq,\n",
@@ -73,7 +73,7 @@ var controls = []Mutant{
 	},
 	{
 		Name:        "control-stop",
-		Summary:     "Our cacher does not end its watches again when it has stopped.",
+		Summary:     "Our cacher does not end its watches a second time when it has stopped.",
 		Target:      "cacher",
 		Module:      watchsim,
 		File:        "cacher/cacher.go",
@@ -85,7 +85,7 @@ var controls = []Mutant{
 	},
 	{
 		Name:    "control-deliver",
-		Summary: "A watch that has ended may deliver one event more if its client has room.",
+		Summary: "A watch that has ended may deliver one more event if its client has room.",
 		Target:  "cacher",
 		Module:  watchsim,
 		File:    "cacher/watcher.go",
@@ -97,22 +97,22 @@ var controls = []Mutant{
 	select { // a send`,
 		Replacement: `	select { // a send`,
 		Hunt:        in("crowd"),
-		Equivalent:  "a watch delivers nothing more once it has left one event out",
+		Equivalent:  "a watch delivers nothing after it has skipped an event",
 	},
 	{
 		Name:        "control-old-snapshots",
-		Summary:     "Our cacher keeps the snapshots of the generation before.",
+		Summary:     "Our cacher keeps the snapshots of the previous generation.",
 		Target:      "cacher",
 		Module:      watchsim,
 		File:        "cacher/snapshots.go",
 		Anchor:      "	s.kept, s.from = nil, rv\n",
 		Replacement: "	s.from = rv\n",
 		Hunt:        in("reinit"),
-		Equivalent:  "those below the list are dropped with the next event, and until then none is asked for below it",
+		Equivalent:  "those below the list are dropped with the next event, and until then none below it is requested",
 	},
 	{
 		Name:        "E10",
-		Summary:     "After a crash during a compaction the revision begins again at that of the newest object.",
+		Summary:     "After a crash during a compaction the revision restarts at that of the newest object.",
 		Module:      etcdServer,
 		File:        kvstoreFile,
 		Anchor:      "		if s.currentRev < scheduledCompact {\n			s.currentRev = scheduledCompact\n		}\n",

@@ -1,11 +1,11 @@
 package mutant
 
-// fixes are fixes of what docs/findings describes. A failure of released code that
-// disappears with one of them is explained by that finding.
+// fixes are fixes of the findings in docs/findings. If a failure of released code disappears with
+// one of them, that finding explains it.
 var fixes = append(findings, together("fix-etcd-client", "etcd's client and the store that uses it have the fixes of findings 2, 5 and 6, some of which are in one function.",
 	findings[1], findings[4], findings[5]))
 
-// together is a control that makes the edits of several.
+// together returns a control with the edits of several controls.
 func together(name, summary string, controls ...Mutant) Mutant {
 	all := controls[0]
 	all.Name, all.Summary, all.Hunt, all.Equivalent = name, summary, in("any"), ""
@@ -20,11 +20,11 @@ func together(name, summary string, controls ...Mutant) Mutant {
 	return all
 }
 
-// findings are fixes of one finding each, in the order of their numbers.
+// findings fix one finding each, in the order of their numbers.
 var findings = []Mutant{
 	{
 		Name:        "fix-finding-1",
-		Summary:     "etcd answers a request for progress to each watch under its own ID, instead of to all watches that the client knows.",
+		Summary:     "etcd answers a progress request to each watch under its own ID, instead of to all watches of the client.",
 		Module:      etcdServer,
 		File:        watchableStoreFile,
 		Anchor:      "		w.send(WatchResponse{WatchID: responseWatchID, Revision: rev})\n		return true\n",
@@ -34,7 +34,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-2",
-		Summary:     "etcd's client forgets a watch once etcd has confirmed that it is canceled, instead of when its goroutine has reported.",
+		Summary:     "etcd's client forgets a watch once etcd has confirmed its cancellation, instead of when its goroutine has ended.",
 		Module:      etcdClient,
 		File:        clientWatchFile,
 		Anchor:      "					// signal to stream goroutine to update closingc\n",
@@ -54,7 +54,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-4",
-		Summary:     "gRPC's client takes a connection for alive on which it has read at another time than before, instead of at a later one of the wall clock.",
+		Summary:     "gRPC's client considers a connection alive if its last read time has changed, instead of if it is later by the wall clock.",
 		Module:      grpcGo,
 		File:        "internal/transport/http2_client.go",
 		Anchor:      "			if lastRead > prevNano {\n",
@@ -64,7 +64,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-5",
-		Summary:     "etcd's client gives up delivering the answer to a streamed range when its caller's context ends, instead of waiting for ever, and Kubernetes ends it.",
+		Summary:     "etcd's client stops delivering a streamed range when its caller's context is done, instead of waiting forever, and Kubernetes cancels that context.",
 		Module:      etcdClient,
 		File:        "kv.go",
 		Anchor:      "				if !errors.Is(err, io.EOF) {\n					respCh <- RangeStreamResponse{closeErr: ContextError(ctx, err)}\n				}\n				return\n			}\n			respCh <- RangeStreamResponse{RangeResponse: resp.RangeResponse}\n",
@@ -78,7 +78,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-6",
-		Summary:     "etcd's client cancels a watch on the server when it is created although its caller has closed it meanwhile, instead of at its next event.",
+		Summary:     "If its caller has closed a watch before etcd has created it, etcd's client cancels it at once, instead of at its next event.",
 		Module:      etcdClient,
 		File:        clientWatchFile,
 		Anchor:      "				// response to head of queue creation\n",
@@ -88,7 +88,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-7",
-		Summary:     "etcd notes that a watch wants previous values before the watch can get events, instead of afterwards.",
+		Summary:     "etcd records that a watch wants previous values before the watch can get events, instead of afterwards.",
 		Module:      etcdServer,
 		File:        watchServerFile,
 		Anchor:      "			id, err := sws.watchStream.Watch(ctx, ",
@@ -102,7 +102,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-8",
-		Summary:     "A watch of Kubernetes' cache that has been stopped is not drained afterwards, when the dispatcher gives it up as well.",
+		Summary:     "A stopped watch of Kubernetes' cache is not drained later, when the dispatcher forgets it, too.",
 		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "	c.drainInputBuffer = drain\n",
@@ -113,7 +113,7 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-24",
-		Summary:     "A reflector backs off before it asks for a watch again that has ended with an internal error.",
+		Summary:     "A reflector backs off before it resumes a watch that ended with an internal error.",
 		Module:      clientGo,
 		File:        reflectorFile,
 		Anchor:      "				case apierrors.IsInternalError(err) && retry.ShouldRetry():\n",

@@ -1,35 +1,35 @@
 package mutant
 
-// The controllers that are fixed.
+// The fixed controllers.
 const (
 	graphFile        = "pkg/controller/garbagecollector/graph_builder.go"
 	podCollectorFile = "pkg/controller/podgc/gc_controller.go"
 )
 
-// replicaSetIsGone is what finding 26 lacks wherever something is expected for a replica set.
+// replicaSetIsGone is the check that finding 26 lacks wherever expectations of a replica set are set.
 const replicaSetIsGone = `		if current, err := rsc.rsLister.ReplicaSets(rs.Namespace).Get(rs.Name); err != nil || current.UID != rs.UID {
 			rsc.expectations.DeleteExpectations(logger, rsKey)
 			return fmt.Errorf("%v %s with UID %s was deleted", rsc.Kind, rsKey, rs.UID)
 		}
 `
 
-// jobIsGone is the same for a job.
+// jobIsGone is the same check for a job.
 const jobIsGone = `		if current, err := jm.jobLister.Jobs(job.Namespace).Get(job.Name); err != nil || current.UID != job.UID {
 			jm.expectations.DeleteExpectations(logger, jobKey)
 			return active, metrics.JobSyncActionPodsCreated, fmt.Errorf("Job %s with UID %s was deleted", jobKey, job.UID)
 		}
 `
 
-// controlPlaneFixes are fixes of what docs/findings describes of the control plane.
+// controlPlaneFixes are fixes of the findings of the control plane in docs/findings.
 var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
-		Name: "fix-finding-9", Summary: "The garbage collector looks again at an owner reference that changes and keeps its UID.",
+		Name: "fix-finding-9", Summary: "The garbage collector processes an owner reference that changes but keeps its UID.",
 		File: graphFile, Equivalent: "it fixes finding 9",
 		Anchor:      "			// Add the node to its new owners' dependent lists.\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 		Replacement: "			for _, c := range changed {\n				added = append(added, c.newRef)\n			}\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 	},
 	{
-		Name: "fix-finding-10", Summary: "The garbage collector takes an update to another UID for a deletion and a creation.",
+		Name: "fix-finding-10", Summary: "The garbage collector treats an update that changes the UID as a deletion and a creation.",
 		File: graphFile, Equivalent: "it fixes finding 10",
 		Anchor: "			event := &event{\n				eventType: updateEvent,\n",
 		Replacement: `			if before, err := meta.Accessor(oldObj); err == nil {
@@ -44,7 +44,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-11", Summary: "The pod garbage collector changes and deletes only what it has looked at.",
+		Name: "fix-finding-11", Summary: "The pod garbage collector patches and deletes only the pod that it has checked.",
 		File: podCollectorFile, Equivalent: "it fixes finding 11",
 		Anchor: `		if _, _, _, err := utilpod.PatchPodStatus(ctx, gcc.kubeClient, pod.Namespace, pod.Name, pod.UID, pod.Status, *newStatus); err != nil {
 			return err
@@ -85,7 +85,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Replacement: "			return gc.deleteObject(item, liveObject.ResourceVersion, ownersAtResourceVersion, policy)\n",
 	},
 	{
-		Name: "fix-finding-25", Summary: "Controllers write the status of a workload to no other one of its name.",
+		Name: "fix-finding-25", Summary: "Controllers do not write the status of a workload to its successor of the same name.",
 		File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 25",
 		Anchor:      "			return nil, getErr\n		}\n",
 		Replacement: "			return nil, getErr\n		}\n		if toUpdate.UID != ds.UID {\n			break\n		}\n",
@@ -105,7 +105,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-26", Summary: "What is expected for a daemon set, replica set or job that is gone is not expected of the next one of its name.",
+		Name: "fix-finding-26", Summary: "The expectations of a deleted daemon set, replica set or job do not apply to its successor of the same name.",
 		File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 26",
 		Anchor: "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
 		Replacement: `	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)
@@ -143,7 +143,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-29", Summary: "kube-apiserver decides of each version of an object by itself how long it has to end.",
+		Name: "fix-finding-29", Summary: "kube-apiserver computes the grace period of each version of an object separately.",
 		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 29",
 		Anchor:      "			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
 		Replacement: "			options := options.DeepCopy()\n			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
@@ -153,7 +153,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-30", Summary: "The deployment controller waits until it knows what its replica sets ask for.",
+		Name: "fix-finding-30", Summary: "The deployment controller waits until its cache has the replica counts of its replica sets.",
 		File: "pkg/controller/deployment/deployment_controller.go", Equivalent: "it fixes finding 30",
 		Anchor: "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
 		Replacement: `	live, err := dc.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
@@ -175,7 +175,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-31", Summary: "A pod that has driven others out is looked at again once that is done, where nothing else may tell of it.",
+		Name: "fix-finding-31", Summary: "A preemptor is requeued once its last victim is gone, where no event may do so.",
 		File: "pkg/scheduler/framework/preemption/executor.go", Equivalent: "it fixes finding 31",
 		Anchor:      "	preemptedLastVictimInMemory := false\n",
 		Replacement: "	preemptedLastVictimInMemory, unboundLastVictim := false, false\n",
@@ -194,7 +194,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-32", Summary: "What is noted on a deployment's only replica set with pods follows the deployment, where its size is right already.",
+		Name: "fix-finding-32", Summary: "The annotations of a deployment's only active replica set follow the deployment even if its size is already right.",
 		File: "pkg/controller/deployment/sync.go", Equivalent: "it fixes finding 32",
 		Anchor: `		if *(activeOrLatest.Spec.Replicas) == *(deployment.Spec.Replicas) {
 			return nil

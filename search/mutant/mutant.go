@@ -6,13 +6,13 @@
 //     mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go, mutants_controlplane.go, mutants_operator.go: the bugs, by the code that has them
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
-//   - controls.go: edits that change nothing a guarantee speaks of
+//   - controls.go: edits that change nothing that a guarantee is about
 //   - fixes.go: fixes of bugs that simulation has found in released code
-//   - statements.go: points between statements, which change nothing that the code does
-//   - released.go: edits of the releases below cluster/released
+//   - statements.go: points between statements, which do not change behaviour
+//   - released.go: edits of the releases in cluster/released
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
-//   - switched.go, probes.go: many mutants in one program, and how often it reaches them
-//   - hunt: the command that looks for them
+//   - switched.go, probes.go: many mutants in one binary, and how often it reaches them
+//   - hunt: the command that hunts them
 package mutant
 
 import (
@@ -26,48 +26,48 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// Mutant is one bug, or one edit that is none.
+// Mutant is one bug, or one edit that is not a bug.
 type Mutant struct {
 	Name string
 	// Summary says in a sentence what goes wrong.
 	Summary string
-	// Source is where the bug is known from: issues, changes, and the release that
-	// had it. Empty for an edit that is nobody's bug.
+	// Source says where the bug is known from: issues, changes, and the release that had it. It is
+	// empty for an edit that is nobody's bug.
 	Source string
-	// Target is the cacher that has the code, empty if every target has it.
+	// Target is the cacher with the code, empty if every target has it.
 	Target string
 	// Module, File, Anchor and Replacement are the edit. The anchor must occur
 	// exactly once.
 	Module, File        string
 	Anchor, Replacement string
-	// More are further edits, in this file or in others. Each is made in what the
-	// edits before it left.
+	// More are further edits, in this file or in others. Each applies to the result of those before
+	// it.
 	More []Edit
-	// Hunt are the flags for the runs of simrun in which the bug shows soonest.
+	// Hunt are the flags of simrun for the runs in which the bug shows soonest.
 	Hunt []string
-	// Breaks are the guarantees that the bug can break. A run that breaks another one
-	// shows something else: released code has bugs of its own, which an edit can move
-	// to another seed. Empty if every guarantee may be broken.
+	// Breaks are the guarantees that the bug can break. A run that breaks another one shows
+	// something else: released code has bugs of its own, which an edit can move to another seed.
+	// Empty means any guarantee.
 	Breaks []string
-	// Equivalent says why the edit is no bug; empty if it is one. Runs of such a
-	// mutant have to pass.
+	// Equivalent says why the edit is not a bug; it is empty for bugs. Runs of such a mutant must
+	// pass.
 	Equivalent string
 	// Unseen says why the bug is not expected to be found; empty if it is.
 	Unseen string
-	// Budget is the number of seeds within which the short hunt has to find the
-	// bug, 0 if the short hunt leaves it out. A control gets as many.
+	// Budget is the number of seeds within which the short hunt must find the bug, 0 if the short
+	// hunt leaves it out. A control gets as many.
 	Budget int
 
 	points []overlay.Patch // of a variant, which has no edits
 }
 
-// mutants are all there are, in a fixed order.
+// mutants are all mutants, in a fixed order.
 var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }
 
-// ErrUnknown means that no mutant has the name that was given.
+// ErrUnknown means that no mutant has the given name.
 var ErrUnknown = errors.New("unknown mutant")
 
 // Find returns the mutant of that name.
@@ -82,14 +82,14 @@ func Find(name string) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknown, strings.Join(names, ", "), name)
 }
 
-// Edit is one edit of a mutant that has several.
+// Edit is one edit of a mutant with several.
 type Edit struct {
 	// Module and File are those of the mutant if they are empty.
 	Module, File        string
 	Anchor, Replacement string
 }
 
-// Patches are the mutant's edits, in the order in which they are made.
+// Patches returns the mutant's edits, in the order of application.
 func (m Mutant) Patches() []overlay.Patch {
 	if m.points != nil {
 		return m.points
@@ -104,20 +104,20 @@ func (m Mutant) Patches() []overlay.Patch {
 	return patches
 }
 
-// heldOutOneIn is how many mutants there are for each that is held out.
+// heldOutOneIn means that one mutant in this many is held out.
 const heldOutOneIn = 3
 
-// HeldOut reports whether the mutant takes no part in tuning: neither scenarios nor rules
-// are made with it in mind, so that the share of those that are found is what to expect
-// of a bug that nobody knows. Its name decides, so that it stays so.
+// HeldOut reports whether the mutant is excluded from tuning: no scenario or rule is made with it
+// in mind, so that the share of those found predicts the share of unknown bugs. This depends on its
+// name only, so that it never changes.
 func (m Mutant) HeldOut() bool {
 	h := fnv.New32a()
 	h.Write([]byte(m.Name))
 	return h.Sum32()%heldOutOneIn == 0
 }
 
-// FindAll returns the mutants of some names that are separated by commas, and the target
-// that has them all, empty if every target does.
+// FindAll returns the mutants with these names, separated by commas, and the target that has them
+// all, empty if every target does.
 func FindAll(names string) (found []Mutant, target string, err error) {
 	if names == "" {
 		return nil, "", nil
@@ -137,11 +137,11 @@ func FindAll(names string) (found []Mutant, target string, err error) {
 	return found, target, nil
 }
 
-// ErrApart means that no target has all the mutants that were named.
+// ErrApart means that no target has all the named mutants.
 var ErrApart = errors.New("these mutants cannot be in one program")
 
-// of returns mutants as those of a target, empty for every target, and of a module, unless
-// they name others.
+// of returns mutants with a target, empty for every target, and a module, where they have none of
+// their own.
 func of(target, module string, mutants []Mutant) []Mutant {
 	for i := range mutants {
 		m := &mutants[i]
@@ -150,5 +150,5 @@ func of(target, module string, mutants []Mutant) []Mutant {
 	return mutants
 }
 
-// in are flags of simrun that name a scenario.
+// in returns flags of simrun that choose a scenario.
 func in(scenario string) []string { return []string{"--scenario", scenario} }

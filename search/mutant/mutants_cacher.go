@@ -1,11 +1,11 @@
 package mutant
 
-// cacherMutants are the bugs of other caches, in ours. Where its design has no
-// place for a bug there is none.
+// cacherMutants are the bugs of other caches, put into ours. Bugs for which its design has no place
+// are left out.
 var cacherMutants = of("cacher", watchsim, []Mutant{
 	{
 		Name:    "cacher-A01",
-		Summary: "A watch registers without looking whether the cache is still ready, and misses what happens before it is again.",
+		Summary: "A watch registers without checking that the cache is still ready, and misses what happens before it is again.",
 		Source:  "kubernetes/kubernetes #116122, in our cacher",
 		File:    "cacher/watch.go",
 		Anchor: `	if err := s.readiness.refusal(); err != nil {
@@ -27,7 +27,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-A06",
-		Summary:     "The window is believed to reach back one event further than it does.",
+		Summary:     "The window claims to reach back one event further than it does.",
 		Source:      "kubernetes/kubernetes #49956, in our cacher",
 		File:        "cacher/log.go",
 		Anchor:      "	if rv < l.floor {\n",
@@ -36,7 +36,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-A07",
-		Summary:     "A watch from the resourceVersion of the list is refused with 410 though nothing was lost.",
+		Summary:     "A watch from the resourceVersion of the list is refused with 410 although nothing was lost.",
 		Source:      "kubernetes/kubernetes #68065, in our cacher",
 		File:        "cacher/log.go",
 		Anchor:      "	l.floor = floor\n",
@@ -54,7 +54,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-A11",
-		Summary:     "The state before an update is not kept.",
+		Summary:     "The previous state of an update is not kept.",
 		Source:      "kubernetes/kubernetes #12721, in our cacher",
 		File:        "cacher/state.go",
 		Anchor:      "	if before := s.tree.get(e.key); before != nil {\n",
@@ -63,7 +63,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-A13",
-		Summary:     "Watches of one object are woken for the objects of another group than they register in.",
+		Summary:     "Watches of one object register in one group and are woken for the objects of another.",
 		Source:      "kubernetes/kubernetes #125133, in our cacher",
 		File:        "cacher/watchers.go",
 		Anchor:      "				visit(groupKey{prefix, nameField, state.fields[nameField]})\n",
@@ -82,7 +82,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-A19",
-		Summary:     "A watch with sendInitialEvents does not wait until the cache is as new as was asked for.",
+		Summary:     "A watch with sendInitialEvents does not wait until the cache is as fresh as requested.",
 		Source:      "kubernetes/kubernetes #116302, in our cacher",
 		File:        "cacher/watch.go",
 		Anchor:      "		return c.waitFresh(ctx, start.rv)\n",
@@ -101,7 +101,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-B06",
-		Summary:     "A later page is any state not older than that of the first page.",
+		Summary:     "A later page shows any state not older than that of the first page.",
 		Source:      "kubernetes/kubernetes #130775, in our cacher",
 		File:        "cacher/list.go",
 		Anchor:      "			return c.planExact(uint64(continued), from, true), nil\n",
@@ -110,7 +110,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-D02",
-		Summary:     "The cache watches its storage again from one revision too far, and misses an event.",
+		Summary:     "The cache resumes its watch of the storage one revision too late, and misses an event.",
 		Source:      "kubernetes/kubernetes #83520, a wrong fix, in our cacher",
 		File:        "cacher/ingest.go",
 		Anchor:      "c.openWatch(fmt.Sprint(c.state.rv), false)",
@@ -119,7 +119,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-shared-stream",
-		Summary:     "All watches of the cache share a stream to etcd, and an answer for an old one is taken for the new one's.",
+		Summary:     "All watches of the cache share a stream to etcd, and the answer for an old one is taken for the new one's.",
 		Source:      "finding 1 of docs/findings",
 		File:        "cacher/fresh.go",
 		Anchor:      "\"watch-cache\", fmt.Sprintf(\"%s-%d\", name, number))",
@@ -128,7 +128,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-bookmark-ahead",
-		Summary:     "A watch takes what it has read from the log for all there is, and its bookmark promises the rest.",
+		Summary:     "A watch assumes that it has read the whole log, and its bookmark covers events that it has not sent.",
 		Source:      "kubernetes/kubernetes #75474, as its review asked not to, in our cacher",
 		File:        "cacher/state.go",
 		Anchor:      "	if held && position+uint64(count) == s.log.end {\n",
@@ -137,7 +137,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:    "cacher-lost-wake",
-		Summary: "A watch that was woken while it ran goes to sleep without looking, and skips what it was woken for.",
+		Summary: "A watch that was woken while running goes to sleep without checking, and skips what it was woken for.",
 		Source:  "a lost wake-up",
 		File:    "cacher/watcher.go",
 		Anchor: `		case w.wakeUpTo > w.cursor:
@@ -157,7 +157,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:    "cacher-stale-consistent",
-		Summary: "A list that is to show every write does not ask etcd how far that is.",
+		Summary: "A consistent list does not ask etcd for its current revision.",
 		Source:  "kubernetes/kubernetes, KEP-2340, in our cacher",
 		File:    "cacher/list.go",
 		Anchor: `	if plan.consistent {
@@ -180,7 +180,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-undo",
-		Summary:     "A past state that is worked out from a newer one lacks the objects that were deleted in between.",
+		Summary:     "A past state that is derived from a newer one lacks the objects that were deleted in between.",
 		Source:      "ours",
 		File:        "cacher/snapshots.go",
 		Anchor:      "		if e.before != nil {\n			state.put(e.before)\n",
@@ -198,7 +198,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	},
 	{
 		Name:        "cacher-unreleased",
-		Summary:     "A watch that ends stays among those that are woken.",
+		Summary:     "A watch that has ended is still woken.",
 		Source:      "ours",
 		File:        "cacher/watcher.go",
 		Anchor:      "	w.cacher.watchers.remove(w)\n",

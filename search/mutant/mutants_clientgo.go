@@ -7,12 +7,12 @@ const (
 	controllerFile = "tools/cache/controller.go"
 )
 
-// clientGoMutants are bugs of client-go's reflector. The informers of every run
-// stand on it, and below Kubernetes' cacher there is another one.
+// clientGoMutants are bugs of client-go's reflector. The informers of every run use it, and so does
+// Kubernetes' cacher.
 var clientGoMutants = of("", clientGo, []Mutant{
 	{
 		Name:    "D02",
-		Summary: "The reflector answers 410 with another watch from the same resourceVersion, for ever.",
+		Summary: "The reflector reacts to 410 with another watch from the same resourceVersion, forever.",
 		Source:  "kubernetes/kubernetes #83520, fixed in client-go 0.18",
 		File:    reflectorFile,
 		Anchor: `					logger.V(4).Info("Watch closed", "reflector", r.name, "type", r.typeDescription, "err", err)
@@ -30,7 +30,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:        "D02-now",
-		Summary:     "The reflector answers 410 with a watch from wherever the server is, and skips what it had not seen.",
+		Summary:     "The reflector reacts to 410 with a watch from the server's current state, and skips what it had not seen.",
 		Source:      "kubernetes/kubernetes #83520, a wrong fix",
 		File:        reflectorFile,
 		Anchor:      "					logger.V(4).Info(\"Watch closed\", \"reflector\", r.name, \"type\", r.typeDescription, \"err\", err)\n				case apierrors.IsTooManyRequests(err):\n",
@@ -54,7 +54,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:        "C01-reflector",
-		Summary:     "The reflector takes note of a deletion's resourceVersion, and not of the deletion.",
+		Summary:     "The reflector records a deletion's resourceVersion, but not the deletion.",
 		Source:      "kubernetes/kubernetes #76624: what a deletion without an object came to",
 		File:        reflectorFile,
 		Anchor:      "				err := store.Delete(event.Object)\n",
@@ -64,7 +64,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:    "bookmark-ignored",
-		Summary: "The reflector ignores bookmarks, so that after a quiet time it resumes from far back.",
+		Summary: "The reflector ignores bookmarks, so that after a quiet period it resumes from far back.",
 		Source:  "kubernetes/kubernetes, KEP-956",
 		Target:  "kubernetes",
 		File:    reflectorFile,
@@ -82,7 +82,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:        "late-rv",
-		Summary:     "The reflector notes no resourceVersion before the first event that is not ADDED, and is sent again what it has after a break.",
+		Summary:     "The reflector records no resourceVersion before the first event other than ADDED, and gets duplicates after an interruption.",
 		Source:      "kubernetes/kubernetes, the reason for propagateRVFromStart",
 		File:        reflectorFile,
 		Anchor:      "				if propagateRVFromStart || eventReceivedBesidesAdded {\n",
@@ -91,7 +91,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:    "k8s-115658",
-		Summary: "A list does not remove what an informer has and the list has not, so that objects live on that were deleted while its watch was down.",
+		Summary: "A relist does not remove objects that it lacks, so that an informer keeps objects deleted while its watch was down.",
 		Source:  "kubernetes/kubernetes #115658, fixed by #115620 in client-go 0.27, for objects that were in the queue alone",
 		File:    controllerFile,
 		Anchor: `	if err := clientState.Replace(info.Objects, info.ResourceVersion); err != nil {
@@ -108,7 +108,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:    "k8s-90581",
-		Summary: "The queue of an informer is closed without its lock, so that who waits for its next item may not hear of it.",
+		Summary: "The queue of an informer is closed without its lock, so that a waiting consumer may miss it.",
 		Source:  "kubernetes/kubernetes #90581, fixed by #90825 in client-go 0.19",
 		File:    queueFile,
 		Anchor: `	f.lock.Lock()
@@ -127,7 +127,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:        "k8s-131266",
-		Summary:     "The reflector does not stop a watch that it is done with.",
+		Summary:     "The reflector does not stop a watch that it no longer needs.",
 		Source:      "kubernetes/kubernetes #131266, fixed in client-go 0.34",
 		File:        reflectorFile,
 		Anchor:      "		if stopWatcher {\n			w.Stop()\n		}\n",
@@ -136,7 +136,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:        "watchlist-unfinished",
-		Summary:     "The reflector takes the initial events for all there are if their stream ends before it was told so.",
+		Summary:     "The reflector takes the initial events for complete if their stream ends before the bookmark that says so.",
 		Source:      "kubernetes/kubernetes, KEP-3157: the reason for watchListBookmarkReceived",
 		File:        reflectorFile,
 		Anchor:      "		if watchListBookmarkReceived {\n			break\n		}\n",
@@ -145,7 +145,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	},
 	{
 		Name:        "batch-twice",
-		Summary:     "An informer takes two changes of one object for changes of two objects that came at once.",
+		Summary:     "An informer batches two changes of one object as if they were of two objects.",
 		Source:      "kubernetes/kubernetes, the reason for unique in PopBatch",
 		File:        queueFile,
 		Anchor:      "		if unique.Has(id) {\n",

@@ -2,13 +2,13 @@ package mutant
 
 import "slices"
 
-// The modules of Kubernetes' control plane, and the target that has them.
+// The modules of Kubernetes' control plane, and its target.
 const (
 	kubernetes   = "k8s.io/kubernetes"
 	controlPlane = "controlplane"
 )
 
-// The controllers that are edited.
+// The edited controllers.
 const (
 	replicaSetFile  = "pkg/controller/replicaset/replica_set.go"
 	daemonSetFile   = "pkg/controller/daemon/daemon_controller.go"
@@ -19,8 +19,8 @@ const (
 	informerControl = "tools/cache/controller.go"
 )
 
-// controlPlaneMutants are edits of Kubernetes' control plane. Those with letters and an odd number
-// bring a bug back that there was; the others are errors that such code could have.
+// controlPlaneMutants are edits of Kubernetes' control plane. Those with an odd number after the
+// letters bring back a past bug; the others are mistakes that such code could have.
 var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "IN01", Summary: "The scheduler starts before its caches have synced.",
@@ -50,7 +50,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Anchor: "	for _, objToDelete := range deletions {\n", Replacement: "	for _, objToDelete := range deletions[:0] {\n",
 	},
 	{
-		Name: "IN15", Summary: "An informer takes an update of the status for a resync.",
+		Name: "IN15", Summary: "An informer takes a status update for a resync.",
 		Source: "falcosecurity/k8s-metacollector #188", Module: clientGo, File: sharedInformer,
 		Anchor:      "			isSync = accessor.GetResourceVersion() == oldAccessor.GetResourceVersion()\n",
 		Replacement: "			isSync = accessor.GetGeneration() == oldAccessor.GetGeneration()\n",
@@ -86,7 +86,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Replacement: "		// until the kubelet actually deletes the pod.\n",
 	},
 	{
-		Name: "CT07", Summary: "A pod that is gone already keeps a stateful set from deleting others.",
+		Name: "CT07", Summary: "A pod that is already gone keeps a stateful set from deleting others.",
 		Source: "kubernetes/kubernetes #136812", File: "pkg/controller/statefulset/stateful_pod_control.go",
 		Anchor:      "	if err := spc.objectMgr.DeletePod(pod); err != nil {\n		if !apierrors.IsNotFound(err) {\n			spc.recordPodEvent(\"delete\", set, pod, err)\n			return err\n		}\n	}\n",
 		Replacement: "	if err := spc.objectMgr.DeletePod(pod); err != nil {\n		spc.recordPodEvent(\"delete\", set, pod, err)\n		return err\n	}\n",
@@ -159,7 +159,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Replacement: "	time.AfterFunc(30*time.Second, func() { _ = cache.ForgetPod(logger, pod) })\n	return cache.addPod(logger, pod, true)\n",
 	},
 	{
-		Name: "SC05", Summary: "The scheduler forgets what happened while it tried to place a pod.",
+		Name: "SC05", Summary: "The scheduler drops the events that arrive while it tries to schedule a pod.",
 		Source: "kubernetes/kubernetes #120413", File: "pkg/scheduler/backend/queue/active_queue.go",
 		Anchor:      "		ev, ok := e.Value.(*clusterEvent)\n		if !ok {\n			// A pod, must stop pruning.\n			break\n		}\n",
 		Replacement: "		ev, ok := e.Value.(*clusterEvent)\n		for !ok && e != nil {\n			if e = e.Next(); e != nil {\n				ev, ok = e.Value.(*clusterEvent)\n			}\n		}\n		if e == nil {\n			break\n		}\n",
@@ -224,7 +224,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Anchor: "	case len(solid) != 0:\n		logger.V(2).Info(\"item has at least one existing owner", Replacement: "	case len(solid) != 0 && len(solid) != 1:\n		logger.V(2).Info(\"item has at least one existing owner",
 	},
 	{
-		Name: "KA02", Summary: "kube-apiserver accepts an update of an object that has changed since it was read.",
+		Name: "KA02", Summary: "kube-apiserver accepts an update with an outdated resourceVersion.",
 		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
 		Anchor: "			if newResourceVersion != existingResourceVersion {\n", Replacement: "			if false && newResourceVersion != existingResourceVersion {\n",
 	},
@@ -278,7 +278,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		More: []Edit{{Anchor: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n", Replacement: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n"}},
 	},
 	{
-		Name: "SC04", Summary: "The scheduler keeps room on a node for a pod whose binding has failed.",
+		Name: "SC04", Summary: "The scheduler reserves room on a node for a pod whose binding has failed.",
 		File:   "pkg/scheduler/schedule_one.go",
 		Anchor: "		return nil\n	}\n	return sched.Cache.ForgetPod(logger, assumedPodInfo.Pod)\n", Replacement: "		return nil\n	}\n	return nil\n",
 	},
@@ -294,7 +294,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Anchor: "	blockingDependents := item.blockingDependents()\n	if len", Replacement: "	blockingDependents := item.blockingDependents()[:0]\n	if len",
 	},
 	{
-		Name: "KA04", Summary: "kube-apiserver removes an object that has a finalizer left.",
+		Name: "KA04", Summary: "kube-apiserver removes an object that still has a finalizer.",
 		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
 		Anchor: "	if len(newMeta.GetFinalizers()) > 0 {\n", Replacement: "	if len(newMeta.GetFinalizers()) > 1 {\n",
 	},
@@ -305,8 +305,8 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 	},
 })
 
-// ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, and after them the fixes of its findings. They are not among
-// those of All: another build has the code.
+// ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, followed by the fixes of its findings. They are
+// not part of All: they are built into another binary.
 func ControlPlane() []Mutant {
 	return slices.Concat(controlPlaneMutants, controlPlaneFixes)
 }

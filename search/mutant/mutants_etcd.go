@@ -32,7 +32,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "E02",
-		Summary:     "A watch that has not had an event gets no progress.",
+		Summary:     "A watch without any event so far gets no progress notifications.",
 		Source:      "etcd-io/etcd #17507, fixed by #17557 in 3.5.13",
 		File:        watchableStoreFile,
 		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
@@ -50,7 +50,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "E05",
-		Summary: "A watch that is up to date does not note what it was sent, and gets all of it again after its member has taken a snapshot.",
+		Summary: "A synced watch does not record what it was sent, and gets all of it again after its member has applied a snapshot.",
 		Source:  "etcd-io/etcd #15271, fixed by #15492 in 3.5.8",
 		File:    watchableStoreFile,
 		Anchor: `		w.minRev = rev + 1
@@ -68,7 +68,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "E06",
-		Summary:     "After a break of its connection the client asks again for the revision that the last progress named.",
+		Summary:     "After a reconnect the client watches from the revision of the last progress notification instead of the next one.",
 		Source:      "etcd-io/etcd #15248, fixed in 3.5.8",
 		Target:      "kubernetes",
 		Module:      etcdClient,
@@ -79,7 +79,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "E07",
-		Summary: "A watch that could not be told of a compaction, as its channel was full, is taken past the gap in silence.",
+		Summary: "A watch whose channel was too full to report a compaction silently skips the gap.",
 		Source:  "etcd-io/etcd #17529, fixed in 3.5.13",
 		File:    watchableStoreFile,
 		Anchor: `		if w.minRev < compactionRev {
@@ -91,7 +91,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "E08",
-		Summary:     "A compaction at the revision of a deletion removes that deletion, which a watch from there is then not told.",
+		Summary:     "A compaction at the revision of a deletion removes that deletion, so that a watch from there misses it.",
 		Source:      "etcd-io/etcd #18089, fixed by #18274 in 3.5.16",
 		File:        keyIndexFile,
 		Anchor:      "		if tomb := g.revs[len(g.revs)-1].Main; tomb >= atRev {\n",
@@ -100,7 +100,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "stale-range",
-		Summary:     "Reads that are to be linearizable are served by a member without asking the others.",
+		Summary:     "A member serves linearizable reads without asking the others.",
 		Source:      "etcd-io/etcd #741, before 0.5",
 		File:        rangeFile,
 		Anchor:      "	if !r.Serializable {\n		err = s.read.LinearizableReadNotify(ctx)\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
@@ -109,7 +109,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "uncreated",
-		Summary: "Events for a watch that has not been announced to its client yet are thrown away.",
+		Summary: "Events for a watch whose creation has not been sent to its client yet are dropped.",
 		Source:  "etcd-io/etcd, the reason for what is pending in sendLoop",
 		File:    watchServerFile,
 		Anchor: `					wrs := append(pending[wresp.WatchID], wr)
@@ -121,7 +121,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "synced-early",
-		Summary:     "A watch from the current revision is taken for one that has nothing to catch up with, and misses that revision.",
+		Summary:     "A watch from the current revision is considered synced, and misses that revision.",
 		Source:      "etcd-io/etcd, the reason for the comparison in watchableStore.watch",
 		File:        watchableStoreFile,
 		Anchor:      "	synced := startRev > s.store.currentRev || startRev == 0\n",
@@ -130,7 +130,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "skipped",
-		Summary:     "A watch that has caught up with the past leaves out the next revision.",
+		Summary:     "A watch that has caught up skips the next revision.",
 		Source:      "etcd-io/etcd, after #4191: what happens between catching up and being up to date",
 		File:        watchableStoreFile,
 		Anchor:      "		w.minRev = max(curRev+1, w.minRev)\n",
@@ -140,7 +140,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "resume-start",
-		Summary: "After a break of its connection the client watches from where the watch once began.",
+		Summary: "After a reconnect the client watches from where the watch originally began.",
 		Source:  "etcd-io/etcd, the reason for nextRev in the client",
 		Target:  "kubernetes",
 		Module:  etcdClient,
@@ -155,7 +155,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "resume-now",
-		Summary: "After a break of its connection the client watches from wherever etcd is.",
+		Summary: "After a reconnect the client watches from etcd's current revision.",
 		Source:  "etcd-io/etcd, the reason for nextRev in the client",
 		Module:  etcdClient,
 		File:    clientWatchFile,
@@ -170,7 +170,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "etcd-13766",
-		Summary:     "A member notes an entry as applied before it has applied it, and after a crash in between never does.",
+		Summary:     "A member records an entry as applied before applying it, and never does if it crashes in between.",
 		Source:      "etcd-io/etcd #13766, in 3.5.0, fixed in 3.5.3",
 		File:        serverFile,
 		Anchor:      "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n",
@@ -179,7 +179,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "etcd-14370",
-		Summary:     "A leader counts itself among those that have an entry before its log has synced it, and alone loses what it has acknowledged.",
+		Summary:     "A leader counts its own acknowledgement of an entry before its log has synced it, and alone loses acknowledged writes.",
 		Source:      "etcd-io/etcd #14370, fixed in 3.5.5",
 		Module:      etcdRaft,
 		File:        raftFile,
@@ -189,7 +189,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:        "raft-early-read",
-		Summary:     "A new leader answers reads before it knows what its predecessor has committed.",
+		Summary:     "A new leader serves reads before it knows what its predecessor has committed.",
 		Source:      "etcd-io/raft, the reason for committedEntryInCurrentTerm; section 6.4 of Ongaro's thesis",
 		Module:      etcdRaft,
 		File:        raftFile,
@@ -199,7 +199,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "etcd-8411",
-		Summary: "Watches of a member that takes a snapshot from its leader are not sent what that brought.",
+		Summary: "Watches of a member that applies a snapshot from its leader do not get its changes.",
 		Source:  "etcd-io/etcd #8411, in 3.1",
 		File:    watchableStoreFile,
 		Anchor: `	for wa := range s.synced.watchers {
@@ -213,7 +213,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "batch-rest",
-		Summary: "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then those to come.",
+		Summary: "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then only new ones.",
 		Source:  "etcd-io/etcd, the reason for moreRev in syncWatchers",
 		File:    watchableStoreFile,
 		Anchor: `		if eb.moreRev != 0 {
@@ -243,7 +243,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "kine-676",
-		Summary: "A list names the newest revision of the time after it was read, so that it lacks the writes in between, and a watch from there as well.",
+		Summary: "A list reports a revision newer than its read, so that it and a watch from there lack the writes in between.",
 		Source:  "k3s-io/kine #676 and #3, in etcd",
 		File:    txnFile,
 		Anchor: `	return tr.rangeKeys(ctx, key, end, tr.Rev(), ro)
@@ -261,7 +261,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name:    "etcd-14685",
-		Summary: "A defragmentation writes what was applied without noting how far that is, so that a member that crashes in it applies entries twice.",
+		Summary: "A defragmentation commits applied entries without their index, so that a member that crashes meanwhile applies entries twice.",
 		Source:  "etcd-io/etcd #14685, fixed by #14730 in 3.5.6",
 		File:    batchFile,
 		Anchor: `	if t.backend.hooks != nil {

@@ -1,7 +1,7 @@
 package mutant
 
-// guaranteeMutants show that a guarantee is watched over. They are simple, and found
-// in few seeds; nobody has shipped them.
+// guaranteeMutants show that each guarantee is checked. They are simple, and found in few seeds;
+// nobody has shipped them.
 var guaranteeMutants = of("", apiserver, []Mutant{
 	{
 		Name:        "canary",
@@ -33,7 +33,7 @@ var guaranteeMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "unshared",
-		Summary:     "Watches of clients are served by etcd, one for one, instead of by the cacher.",
+		Summary:     "Watches of clients are served by etcd, one each, instead of by the cacher.",
 		Target:      "kubernetes",
 		File:        delegatorFile,
 		Anchor:      "	return c.cacher.Watch(ctx, key, opts)\n",
@@ -61,7 +61,7 @@ var guaranteeMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "wall-clock",
-		Summary:     "The cacher counts the time until bookmarks by the wall clock.",
+		Summary:     "The cacher schedules bookmarks by the wall clock.",
 		Target:      "kubernetes",
 		File:        cacherFile,
 		Anchor:      "		createTime:        clock.Now(),\n",

@@ -97,7 +97,7 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "A11",
-		Summary:     "The previous state of an update is dropped, so that no object is known to have left a selection or stayed in it.",
+		Summary:     "The previous state of an update is dropped, so that an object is not known to have left a selection or stayed in it.",
 		Source:      "kubernetes/kubernetes #12721",
 		File:        watchCacheFile,
 		Anchor:      "	if exists {\n		previousElem := ",
@@ -134,7 +134,7 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "A19",
-		Summary:     "A watch with sendInitialEvents does not wait until the cache is as new as was asked for.",
+		Summary:     "A watch with sendInitialEvents does not wait until the cache is as fresh as requested.",
 		Source:      "kubernetes/kubernetes #116302, fixed in 1.27",
 		File:        cacherFile,
 		Anchor:      "	err = c.waitUntilWatchCacheFreshAndForceAllEvents(ctx, requiredResourceVersion, opts)\n",
@@ -212,7 +212,7 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "B06",
-		Summary:     "A later page is the newest state instead of that of the first page.",
+		Summary:     "A later page shows the newest state instead of that of the first page.",
 		Source:      "kubernetes/kubernetes #130775, fixed in 1.33",
 		File:        watchCacheFile,
 		Anchor:      "			if continueRV > 0 {\n",
@@ -231,7 +231,7 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "bookmark-ahead",
-		Summary:     "Bookmarks name what the cache has reached, not what has been dispatched.",
+		Summary:     "Bookmarks have the resourceVersion of the cache, not of what has been dispatched.",
 		Source:      "kubernetes/kubernetes #75474, as its review asked not to",
 		File:        cacherFile,
 		Anchor:      "				ResourceVersion: lastProcessedResourceVersion,\n",
@@ -299,7 +299,7 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "extra-page",
-		Summary:     "A list whose limit is reached by its last object says that there is more.",
+		Summary:     "A list whose limit is reached by its last object claims that there are more.",
 		Source:      "kubernetes/kubernetes, the reason for the comparison in GetList",
 		File:        cacherFile,
 		Anchor:      "				hasMoreListItems = i < len(resp.Items)-1\n",

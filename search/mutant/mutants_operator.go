@@ -2,29 +2,29 @@ package mutant
 
 import "slices"
 
-// operator is the example of an operator with controller-runtime: its module, and the target that runs its tests.
+// operator is the example operator that uses controller-runtime: its module, and the target that runs its tests.
 const (
 	operatorModule = "github.com/watchsim/watchsim/examples/operator"
 	operator       = "operator"
 )
 
-// The files of the operator that are edited.
+// The edited files of the operator.
 const (
 	reconcileFile = "reconcile.go"
 	releaseFile   = "release.go"
 )
 
-// operatorMutants are mistakes that several operators had, made in the one of the examples.
+// operatorMutants are mistakes of several real operators, made in the example operator.
 var operatorMutants = of(operator, operatorModule, []Mutant{
 	{
-		Name: "OP01", Summary: "An operator releases the volumes of a database because its cache says that one of that name is being deleted.",
+		Name: "OP01", Summary: "An operator releases the volumes of a database because its cache says that one of the same name is terminating.",
 		Source: "instaclustr/cassandra-operator #402, datastax/cass-operator #412, pravega/zookeeper-operator #312, rabbitmq/cluster-operator #648",
 		File:   releaseFile,
 		Anchor: "	if r.ReleaseByName {\n", Replacement: "	if true || r.ReleaseByName {\n",
 		More: []Edit{{File: reconcileFile, Anchor: "!isFor(object, database) && !r.ReleaseByName", Replacement: "false && !isFor(object, database)"}},
 	},
 	{
-		Name: "OP03", Summary: "An operator releases the volumes of a database only if it sees it being deleted.",
+		Name: "OP03", Summary: "An operator releases the volumes of a database only if it observes it terminating.",
 		Source:      "instaclustr/cassandra-operator #398, Orange-OpenSource/casskop #342, rabbitmq/cluster-operator #758",
 		File:        reconcileFile,
 		Anchor:      "		_, err := r.release(ctx, request.NamespacedName)\n		return ctrl.Result{}, err\n",
@@ -35,7 +35,7 @@ var operatorMutants = of(operator, operatorModule, []Mutant{
 		},
 	},
 	{
-		Name: "OP05", Summary: "An operator creates a pod again, under another name, whose creation it has not seen yet.",
+		Name: "OP05", Summary: "An operator creates a pod again, under another name, because it has not observed its creation yet.",
 		Source:      "ray-project/kuberay #715, ai-dynamo/grove #122, volcano-sh/volcano #5773",
 		File:        reconcileFile,
 		Anchor:      "			err = r.Create(ctx, pod)\n",
@@ -47,5 +47,5 @@ var operatorMutants = of(operator, operatorModule, []Mutant{
 	},
 })
 
-// Operator lists the mutants of the operator in a fixed order. They are not among those of All: another build has the code.
+// Operator lists the mutants of the operator in a fixed order. They are not part of All: they are built into another binary.
 func Operator() []Mutant { return slices.Clone(operatorMutants) }

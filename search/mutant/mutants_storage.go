@@ -1,12 +1,12 @@
 package mutant
 
-// storageMutants are bugs of the etcd3 store and of what the cache passes on to it, most of
-// them from the track record of upstream's own storage correctness suite. Those of the store
-// name no target: both caches stand on it.
+// storageMutants are bugs of the etcd3 store and of what the cache passes to it, most of them from
+// the track record of upstream's own storage correctness suite. Those of the store name no target:
+// both caches use it.
 var storageMutants = of("", apiserver, []Mutant{
 	{
 		Name:    "B08",
-		Summary: "A list that etcd serves in several pieces asks for each at the newest revision.",
+		Summary: "A list that reads etcd in several chunks requests each at the newest revision.",
 		Source:  "kubernetes/kubernetes #94002, fixed in 1.20",
 		File:    etcd3Store,
 		Anchor: `	return func(yield func(listChunk, error) bool) {
@@ -66,7 +66,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-35415",
-		Summary:     "An update takes the cache's copy of the object for what is stored: its errors, its preconditions and that it changes nothing.",
+		Summary:     "An update trusts the cache's copy of the object: for its errors, its preconditions and whether it changes anything.",
 		Source:      "kubernetes/kubernetes #35415, October 2016",
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
@@ -89,7 +89,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-43152",
-		Summary:     "An update that fails on the cache's old copy of the object is not tried on what is stored.",
+		Summary:     "An update that fails on the cache's stale copy is not retried on the stored object.",
 		Source:      "kubernetes/kubernetes #43152, March 2017",
 		File:        etcd3Store,
 		Anchor:      staleUpdateError,
@@ -98,7 +98,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-48394",
-		Summary:     "An update that changes nothing of the cache's old copy is answered with it, and nothing is written.",
+		Summary:     "An update that does not change the cache's stale copy is answered with that copy, and nothing is written.",
 		Source:      "kubernetes/kubernetes #48394, July 2017",
 		File:        etcd3Store,
 		Anchor:      staleUpdateEqual,
@@ -107,7 +107,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:    "k8s-54780",
-		Summary: "An update that changes nothing of the cache's old copy is answered with what is stored, and lost.",
+		Summary: "An update that does not change the cache's stale copy is answered with the stored object, and lost.",
 		Source:  "kubernetes/kubernetes #54780, October 2017",
 		File:    etcd3Store,
 		Anchor: `				if !bytes.Equal(data, origState.data) {
@@ -129,7 +129,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-77619",
-		Summary:     "A deletion that the cache's old copy of the object does not allow is not tried on what is stored.",
+		Summary:     "A deletion that the cache's stale copy does not allow is not retried on the stored object.",
 		Source:      "kubernetes/kubernetes #77619, May 2019",
 		File:        etcd3Store,
 		Anchor:      "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent {\n",
@@ -138,7 +138,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-82303",
-		Summary:     "A precondition of an update that the cache's old copy does not meet is a conflict, whatever is stored.",
+		Summary:     "An update whose precondition the cache's stale copy does not meet is a conflict, whatever is stored.",
 		Source:      "kubernetes/kubernetes #82303, September 2019",
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
@@ -147,7 +147,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-89828-precondition",
-		Summary:     "A precondition of a deletion that the cache's old copy does not meet is a conflict, whatever is stored.",
+		Summary:     "A deletion whose precondition the cache's stale copy does not meet is a conflict, whatever is stored.",
 		Source:      "kubernetes/kubernetes #89828, April 2020",
 		File:        etcd3Store,
 		Anchor:      "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent {\n",
@@ -176,7 +176,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-stale-get",
-		Summary:     "A get of the newest state is served from the cache, however old that is.",
+		Summary:     "A get of the newest state is served from the cache, however stale.",
 		Source:      "kubernetes/kubernetes, the reproduction stale-get of its storage correctness suite",
 		Target:      "kubernetes",
 		File:        delegatorFile,
@@ -186,7 +186,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-stale-list",
-		Summary:     "A list of the newest state is served from the cache, however old that is.",
+		Summary:     "A list of the newest state is served from the cache, however stale.",
 		Source:      "kubernetes/kubernetes, the reproduction stale-list of its storage correctness suite",
 		Target:      "kubernetes",
 		File:        watchCacheFile,
@@ -196,7 +196,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-123676",
-		Summary:     "A list of any state asks etcd how far that is, and waits until the cache is as far.",
+		Summary:     "A list of any state asks etcd for its revision, and waits until the cache has reached it.",
 		Source:      "kubernetes/kubernetes #123676, March 2024",
 		Target:      "kubernetes",
 		File:        watchCacheFile,
@@ -207,7 +207,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:    "k8s-125584",
-		Summary: "A list of one namespace has the objects of those whose names begin with its name.",
+		Summary: "A list of one namespace includes objects of namespaces whose names begin with its name.",
 		Source:  "kubernetes/kubernetes #125584, June 2024",
 		Target:  "kubernetes",
 		File:    cacherFile,
@@ -228,7 +228,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-64147",
-		Summary:     "A list that selects an object by its name, of which there is none, has no resourceVersion.",
+		Summary:     "A list that selects a nonexistent object by name has no resourceVersion.",
 		Source:      "kubernetes/kubernetes #64147, May 2018",
 		Target:      "kubernetes",
 		File:        watchCacheFile,
@@ -238,7 +238,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:    "k8s-60507",
-		Summary: "Objects that the cache has from its list, and not from its watch, have no labels and fields, so that no selector finds them.",
+		Summary: "Objects that the cache got from its list have no labels and fields, so that no selector finds them.",
 		Source:  "kubernetes/kubernetes #60507, fixed by #60715, March 2018",
 		Target:  "kubernetes",
 		File:    watchCacheFile,
@@ -259,7 +259,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-142591",
-		Summary:     "The cache's error for an object that is not there names no resourceVersion.",
+		Summary:     "The cache's not-found error has no resourceVersion.",
 		Source:      "kubernetes/kubernetes #142591, September 2026, in the cache: the store of 0.37 has it",
 		Target:      "kubernetes",
 		File:        cacherFile,
@@ -269,7 +269,7 @@ var storageMutants = of("", apiserver, []Mutant{
 	},
 })
 
-// What the store does where the cache's copy of an object may be old.
+// What the store does if the cache's copy of an object may be stale.
 const (
 	staleUpdatePrecondition = `		if err := preconditions.Check(preparedKey, origState.obj); err != nil {
 			// If our data is already up to date, return the error

@@ -2,7 +2,7 @@ package mutant
 
 const intervalFile = "pkg/storage/cacher/watch_cache_interval.go"
 
-// watchMutants are bugs of how Kubernetes' cacher begins, feeds and ends watches.
+// watchMutants are bugs of how Kubernetes' cacher starts, feeds and ends watches.
 var watchMutants = of("kubernetes", apiserver, []Mutant{
 	{
 		Name:        "A10",
@@ -27,7 +27,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:    "stopped-watcher",
-		Summary: "A watcher that is stopped while its client does not read waits for the client for ever.",
+		Summary: "A watcher that is stopped while its client does not read waits for the client forever.",
 		Source:  "kubernetes/kubernetes #38670",
 		File:    watcherFile,
 		Anchor: `		sentAt = c.clock.Now()
@@ -61,7 +61,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-122805",
-		Summary:     "A watch of the newest state with its initial events is not told where these end.",
+		Summary:     "A watch of the newest state with initial events gets no bookmark at their end.",
 		Source:      "kubernetes/kubernetes #122805, January 2024",
 		File:        cacherFile,
 		Anchor:      "		return func() uint64 { return requiredResourceVersion }, nil\n",
@@ -74,7 +74,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-125244",
-		Summary:     "The dispatcher begins before the cache has listed, and with a resourceVersion that is not the list's.",
+		Summary:     "The dispatcher starts before the cache has listed, with another resourceVersion than the list's.",
 		Source:      "kubernetes/kubernetes #125244, May 2024",
 		File:        watchCacheFile,
 		Anchor:      "	defer w.RUnlock()\n	return w.storage.ListResourceVersion()\n",
@@ -83,7 +83,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-134831",
-		Summary:     "The initial events of a watch from a resourceVersion are the events since, deletions among them, instead of the state.",
+		Summary:     "The initial events of a watch from a resourceVersion are the events since, including deletions, instead of the state.",
 		Source:      "kubernetes/kubernetes #134831, October 2025",
 		File:        watchCacheFile,
 		Anchor:      "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {\n		return w.getIntervalFromStoreLocked(",
@@ -92,7 +92,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "k8s-135452",
-		Summary:     "A watch with its initial events from a resourceVersion that is yet to come is not refused, by the cache or the store.",
+		Summary:     "A watch with initial events from a future resourceVersion is not refused, by the cache or the store.",
 		Source:      "kubernetes/kubernetes #135452, November 2025",
 		File:        cacherFile,
 		Anchor:      "		err := c.watchCache.waitUntilFreshLocked(ctx, consistentReadSupported, requestedWatchRV)\n",
@@ -106,7 +106,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:    "k8s-28966",
-		Summary: "The initial events of a watch of one namespace have the objects of those whose names begin with its name.",
+		Summary: "The initial events of a watch of one namespace include objects of namespaces whose names begin with its name.",
 		Source:  "kubernetes/kubernetes #28966, July 2016, and #25342",
 		File:    cacherFile,
 		Anchor:  "		if !key.HasPathPrefix(objKey, prefix) {\n",
@@ -116,7 +116,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "watchlist-stale",
-		Summary:     "A watch of the newest state with its initial events begins with any state.",
+		Summary:     "A watch of the newest state with initial events begins with any state.",
 		Source:      "kubernetes/kubernetes, KEP-3157: the reason for getWatchCacheResourceVersion",
 		File:        cacherFile,
 		Anchor:      "	rv, err := c.storage.GetCurrentResourceVersion(ctx)\n	return rv, err\n",
@@ -125,7 +125,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "watchlist-early-end",
-		Summary:     "A bookmark that is older than what a watch has to begin with ends its initial events.",
+		Summary:     "A bookmark older than the state that a watch must begin with ends its initial events.",
 		Source:      "kubernetes/kubernetes, KEP-3157: the reason for bookmarkAfterResourceVersion",
 		File:        watcherFile,
 		Anchor:      "	if event.Type == watch.Bookmark && event.ResourceVersion < c.bookmarkAfterResourceVersion {\n",
@@ -134,7 +134,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "bookmark-deadline",
-		Summary:     "A watch gets no bookmark before its time is over.",
+		Summary:     "A watch gets no bookmark right before its timeout.",
 		Source:      "kubernetes/kubernetes, KEP-956: the bookmark right before the timeout",
 		File:        watcherFile,
 		Anchor:      "	if pretimeoutTime := c.deadline.Add(-2 * time.Second); pretimeoutTime.Before(heartbeatTime) {\n",
@@ -144,7 +144,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name:        "interval-overrun",
-		Summary:     "A watch that reads the past more slowly than it is overwritten goes on with what has taken its place.",
+		Summary:     "A watch that reads the window more slowly than it is overwritten continues with the events that replaced it.",
 		Source:      "kubernetes/kubernetes, the reason for indexValidator in historyCacheIntervalSource",
 		File:        intervalFile,
 		Anchor:      "	if valid := s.indexValidator(s.startIndex); !valid {\n",

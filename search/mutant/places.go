@@ -13,15 +13,15 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// ErrMoved means that the code that a mutant edits is not where it was.
+// ErrMoved means that the code that a mutant edits has moved.
 var ErrMoved = errors.New("a mutant's edit does not apply")
 
-// Check returns an error unless every edit of some mutants, which are to be in one program,
-// applies to its module: its anchor has to occur exactly once in what the edits before it
-// left. The error says where the code has likely gone. dir says where a module lies.
+// Check returns an error unless every edit of these mutants, which are to be in one binary, applies
+// to its module: its anchor must occur exactly once in the result of the edits before it. The error
+// says where the code has probably moved. dir returns the folder of a module.
 func Check(dir func(module string) (string, error), mutants ...Mutant) error {
 	texts := map[string]string{}
-	before := map[string]string{} // the mutant that has edited a file
+	before := map[string]string{} // the mutant that edits a file
 	for _, m := range mutants {
 		for _, p := range m.Patches() {
 			if p.Points != "" {
@@ -53,11 +53,11 @@ func Check(dir func(module string) (string, error), mutants ...Mutant) error {
 	return nil
 }
 
-// placesShown is how many places an error names.
+// placesShown is the largest number of places in an error.
 const placesShown = 3
 
-// whereabouts looks through a module for the most telling line of an edit's anchor that
-// is still there.
+// whereabouts searches a module for the most distinctive line of an edit's anchor that still
+// exists.
 func whereabouts(p overlay.Patch, dir string) string {
 	lines := telling(p.Anchor)
 	found := make([][]string, len(lines))
@@ -85,7 +85,7 @@ func whereabouts(p overlay.Patch, dir string) string {
 	return "no line of it is anywhere in the module: the code was rewritten, so read what became of " + p.File
 }
 
-// telling are the lines of an anchor that are worth looking for, the longest first.
+// telling returns the lines of an anchor that are worth searching for, longest first.
 func telling(anchor string) []string {
 	var lines []string
 	for line := range strings.Lines(anchor) {

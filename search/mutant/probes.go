@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// ProbesVariable is the environment variable that names the file in which a program that
-// was built with Switched counts how often it reaches the place of each edit. The file is
-// mapped, so that what a run counts stays, however it ends.
+// ProbesVariable is the environment variable that names the file in which a binary built with
+// Switched counts how often it reaches the place of each edit. The file is mapped, so that the
+// counts survive however a run ends.
 const ProbesVariable = "WATCHSIM_PROBES"
 
 // probeBytes is the size of one count.
 const probeBytes = 8
 
-// Probes are the counts of a program that was built with Switched.
+// Probes are the counts of a binary that was built with Switched.
 type Probes struct {
 	path    string
 	mutants []Mutant
 }
 
-// NewProbes makes a file of counts for a program that has these mutants, all of them 0.
+// NewProbes creates a file of counts, all of them 0, for a binary with these mutants.
 func NewProbes(path string, mutants []Mutant) (Probes, error) {
 	places := 0
 	for _, m := range mutants {
@@ -34,8 +34,8 @@ func NewProbes(path string, mutants []Mutant) (Probes, error) {
 	return Probes{path, mutants}, os.WriteFile(path, make([]byte, places*probeBytes), 0o600)
 }
 
-// Counts returns how often the place of each edit of each mutant was reached so far. An
-// edit that lies outside of functions has no place, and is never reached.
+// Counts returns how often the place of each edit of each mutant was reached so far. An edit
+// outside of functions has no place, and counts 0.
 func (p Probes) Counts() (map[string][]uint64, error) {
 	text, err := os.ReadFile(p.path)
 	if err != nil {
@@ -51,8 +51,8 @@ func (p Probes) Counts() (map[string][]uint64, error) {
 	return counts, nil
 }
 
-// probed is the body of a function behind its opening brace, which counts how often it
-// gets to the place of each edit.
+// probed returns the body of a function after its opening brace, with counters at the place of each
+// edit.
 func (s *switches) probed(function *ast.FuncDecl) string {
 	type insertion struct {
 		at   token.Pos
@@ -76,8 +76,8 @@ func (s *switches) probed(function *ast.FuncDecl) string {
 	return b.String()
 }
 
-// statementAt is where the innermost statement of a function begins that has a position in
-// it or follows it; for a clause of a switch or a select, where its first statement does.
+// statementAt returns the beginning of the innermost statement that contains or follows a position;
+// for a clause of a switch or a select, the beginning of its first statement.
 func statementAt(function *ast.FuncDecl, position token.Pos) token.Pos {
 	at := function.Body.Lbrace + 1
 	ast.Inspect(function.Body, func(node ast.Node) bool {

@@ -2,12 +2,12 @@ package mutant
 
 import "slices"
 
-// released are edits of the releases below cluster/released, each of which has its edits
-// as the project's own build has the others.
+// released are edits of the releases in cluster/released, whose builds have other edits than the
+// project's own.
 var released = []Mutant{
 	{
 		Name:    "kubernetes-0.26-A01-fixed",
-		Summary: "A watch of Kubernetes 0.26 looks once more whether the cache is ready, with the lock held with which it registers.",
+		Summary: "A watch of Kubernetes 0.26 checks once more that the cache is ready, while holding the lock for registering.",
 		Target:  "kubernetes-0.26",
 		Module:  apiserver,
 		File:    cacherFile,
@@ -55,6 +55,6 @@ var released = []Mutant{
 	},
 }
 
-// Released lists the edits of released versions in a fixed order. They are not among
-// those of All: another build has the code.
+// Released lists the edits of released versions in a fixed order. They are not part of All: they
+// are built into other binaries.
 func Released() []Mutant { return slices.Clone(released) }

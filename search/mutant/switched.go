@@ -16,25 +16,25 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// Variable is the environment variable that says which mutants are on in a program
-// that was built with Switched, separated by commas; none if it is empty. Of those that
-// edit the same function, the first of the program is.
+// Variable is the environment variable that lists the mutants to switch on in a binary built with
+// Switched, separated by commas; none if it is empty. Of several that edit the same function, only
+// the first of the binary is on.
 const Variable = "WATCHSIM_MUTANT"
 
-// ErrNotInFunction means that an edit lies outside of a function, so that it cannot
-// be switched on and off.
+// ErrNotInFunction means that an edit is not within a function, so that it cannot be switched on
+// and off.
 var ErrNotInFunction = errors.New("a mutant's edit is not within one function")
 
-// ErrNotOnce means that an anchor of a mutant with several edits is made by another one.
+// ErrNotOnce means that an anchor of a mutant with several edits is created by another of its edits.
 var ErrNotOnce = errors.New("a mutant's anchor does not occur exactly once in the released file")
 
-// Switched returns the edits that put all of some mutants into one program, of which
-// Variable switches some on. Building that takes as long as building one mutant.
+// Switched returns the edits that put several mutants into one binary, where Variable switches them
+// on. Building that takes as long as building one mutant.
 //
-// Each function with mutants gets a copy for each of them, with its edits, and begins
-// by handing over to the copy that is on. What a mutant adds outside of functions, such as
-// a field or a function, is always there. The original counts how often it gets to the
-// place of each edit if ProbesVariable names a file. dir says where a module lies.
+// Each function with mutants gets a copy for each of them, with its edits, and begins by calling
+// the copy that is on. What a mutant adds outside of functions, such as a field or a function, is
+// always present. The original counts how often it reaches the place of each edit if ProbesVariable
+// names a file. dir returns the folder of a module.
 func Switched(dir func(module string) (string, error), mutants []Mutant) ([]overlay.Patch, error) {
 	type file struct{ module, name string }
 	var order []file
@@ -54,7 +54,7 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 		}
 	}
 	var patches []overlay.Patch
-	declared := map[string]bool{} // the packages that have the variable
+	declared := map[string]bool{} // packages that declare the variable
 	for _, f := range order {
 		folder, err := dir(f.module)
 		if err != nil {
@@ -78,14 +78,14 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 	return patches, nil
 }
 
-// placed is an edit of a mutant, with the number of its place among all of a program.
+// placed is an edit of a mutant, with the number of its place in the binary.
 type placed struct {
 	overlay.Edit
 	mutant string
 	place  int
 }
 
-// imports and declarations are what each package with mutants has once.
+// imports and declarations are added once to each package with mutants.
 const (
 	imports = `
 import switchedBinary "encoding/binary"
@@ -132,7 +132,7 @@ func switchedReached(place int) {
 `
 )
 
-// switches are the functions of one file that have mutants.
+// switches are the functions of a file that have mutants.
 type switches struct {
 	text      string
 	clause    string // the package clause
@@ -165,7 +165,7 @@ func newSwitches(text string, edits []placed) (*switches, error) {
 	return s, nil
 }
 
-// around returns the function that has a stretch of the file, nil if none has all of it.
+// around returns the function that contains a range of the file, nil if none does.
 func (s *switches) around(parsed *ast.File, start, length int) *ast.FuncDecl {
 	for _, declaration := range parsed.Decls {
 		function, ok := declaration.(*ast.FuncDecl)
@@ -176,12 +176,12 @@ func (s *switches) around(parsed *ast.File, start, length int) *ast.FuncDecl {
 	return nil
 }
 
-// offset is a position in a file set of one file.
+// offset returns the offset of a position in a file set of one file.
 func offset(p token.Pos) int { return int(p) - 1 }
 
 func (s *switches) at(from, to token.Pos) string { return s.text[offset(from):offset(to)] }
 
-// patches replace each function, and give the package the variables.
+// patches replace each function, and declare the package's variables.
 func (s *switches) patches(declare bool, places int) []overlay.Patch {
 	var patches []overlay.Patch
 	for _, e := range s.outside {
@@ -201,7 +201,7 @@ func (s *switches) patches(declare bool, places int) []overlay.Patch {
 	return patches
 }
 
-// switched is a function that hands over to its copies, and these.
+// switched returns a function that dispatches to its copies, and the copies.
 func (s *switches) switched(function *ast.FuncDecl) string {
 	signature, call := s.signature(function)
 	var b strings.Builder
@@ -229,8 +229,8 @@ func (s *switches) switched(function *ast.FuncDecl) string {
 // edited is a copy of a function with the edits of a mutant, or of a mutant and a fix.
 type edited struct{ names, text string }
 
-// copies are those of a function. One with a mutant and a fix comes before that with the
-// mutant alone: bugs are hunted in code whose own bugs are fixed.
+// copies returns the copies of a function. One with a mutant and a fix precedes the one with the
+// mutant only: bugs are hunted in code whose own bugs are fixed.
 func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
 	var order []string
 	for _, e := range s.edits[function] {
@@ -269,18 +269,17 @@ func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
 // isFix reports whether a mutant fixes a finding.
 func isFix(name string) bool { return strings.HasPrefix(name, "fix-") }
 
-// suffix tells the copy of a function for one mutant from the others.
+// suffix distinguishes the copy of a function for a mutant from the others.
 func suffix(names string) string {
 	return "Switched_" + strings.NewReplacer("-", "_", ",", "_").Replace(names)
 }
 
-// signature is a function up to its body, with every parameter named, and how its
-// copy for a mutant is called.
+// signature returns a function up to its body, with every parameter named, and the call of its copy
+// for a mutant.
 func (s *switches) signature(function *ast.FuncDecl) (text string, call func(name string) string) {
 	text = s.at(function.Pos(), function.Body.Lbrace)
 	var arguments []string
-	// From the last to the first, so that what is inserted moves nothing that is
-	// still to be looked at.
+	// Insert from the last to the first, so that earlier positions stay valid.
 	fields := function.Type.Params.List
 	for i := len(fields) - 1; i >= 0; i-- {
 		_, variadic := fields[i].Type.(*ast.Ellipsis)

@@ -1,6 +1,6 @@
-// Package parallel runs pieces of work several at a time, where what comes next may depend
-// on what came of others. It is how swarms, hunts, searches of schedules, shrinking and
-// campaigns schedule work; the workers behind them are those of a swarm.Pool.
+// Package parallel runs pieces of work concurrently, where the next one may depend on the results
+// of others. Swarms, hunts, searches of schedules, shrinking and campaigns schedule their work with
+// it; the workers behind them are those of a swarm.Pool.
 package parallel
 
 import (
@@ -14,14 +14,13 @@ var errExited = errors.New("a piece of work ended its goroutine")
 
 // Run does items in up to slots goroutines.
 //
-// next returns the next item, or false if there is none for now; it is asked one item
-// ahead. do does an item, and done takes what came of it. do is called from several
-// goroutines, next and done from the goroutine of Run alone.
+// next returns the next item, or false if there is none for now; it is called one item ahead. do
+// does an item, and done takes its result. do is called from several goroutines, next and done only
+// from that of Run.
 //
-// Run ends without an error when next has no item while none is under way. It ends with
-// the first error of do or done, and cancels what is under way. When ctx ends, no item
-// is begun any more; what is under way is waited for, done takes what still succeeds, and
-// the error is the cause of ctx.
+// Run returns nil once next has no item while none is in progress. It returns the first error of do
+// or done, and cancels what is in progress. When ctx ends, no item is begun any more; Run waits for
+// those in progress, done takes those that still succeed, and the error is the cause of ctx.
 func Run[T, R any](ctx context.Context, slots int, next func() (T, bool), do func(context.Context, T) (R, error), done func(T, R) error) error {
 	type result struct {
 		item  T

@@ -1,5 +1,5 @@
-// Package selfbuild builds this project's command with the toolchain overlay,
-// for a binary that was built without it, or that needs a known bug or other code inside.
+// Package selfbuild builds this project's command with the toolchain overlay, for a binary without
+// it, or one that needs mutants or other code inside.
 package selfbuild
 
 import (
@@ -23,12 +23,12 @@ import (
 // Command is the package that is built.
 const Command = "./cmd/simrun"
 
-// Progress is told of each package that a build compiles. What is built already is not.
+// Progress is called with each package that a build compiles, but not with packages that are up to date.
 type Progress func(pkg string)
 
-// Build builds the command, with other code for some modules and with mutants applied,
-// into the user's cache folder, and returns the path of the binary. The go command's own
-// cache makes this quick when nothing has changed.
+// Build builds the command, with other code for some modules and with mutants applied, into the
+// user's cache folder, and returns the path of the binary. Thanks to the go command's own cache it
+// is quick if nothing has changed.
 func Build(progress Progress, uses Uses, mutants ...mutant.Mutant) (string, error) {
 	source, command, err := command()
 	if err != nil {
@@ -70,9 +70,8 @@ func build(source, command string, progress Progress, uses Uses, mutants []mutan
 	return b.build(command, patches, progress)
 }
 
-// BuildSwitched is Build with all of some mutants inside, all of them off:
-// mutant.Variable switches one on. With that, many are hunted for the price of one
-// build.
+// BuildSwitched is Build with several mutants inside, all of them off: mutant.Variable switches one
+// on. So many are hunted for the price of one build.
 func BuildSwitched(uses Uses, mutants []mutant.Mutant) (string, error) {
 	source, command, err := command()
 	if err != nil {
@@ -85,7 +84,7 @@ func BuildSwitched(uses Uses, mutants []mutant.Mutant) (string, error) {
 	return b.build(command, patches, nil)
 }
 
-// switched prepares a build with all of some mutants inside, and returns their edits.
+// switched prepares a build with several mutants inside, and returns their edits.
 func switched(source, name string, uses Uses, mutants []mutant.Mutant) (b builder, patches []overlay.Patch, err error) {
 	if b, err = newBuilder(source, name, uses); err == nil {
 		patches, err = mutant.Switched(overlay.ModuleDirs(b.project), mutants)
@@ -93,8 +92,8 @@ func switched(source, name string, uses Uses, mutants []mutant.Mutant) (b builde
 	return b, patches, err
 }
 
-// Modules says where the modules lie that the project in a folder requires, or that take
-// their place.
+// Modules returns a function that finds the modules that the project in a folder requires, or their
+// replacements.
 func Modules(source string, uses Uses) (func(module string) (string, error), error) {
 	b, err := newBuilder(source, "modules", uses)
 	return overlay.ModuleDirs(b.project), err
@@ -108,8 +107,8 @@ type builder struct {
 	dir       string
 }
 
-// newBuilder prepares builds of the module whose go.mod is in source, under a name in the
-// cache folder.
+// newBuilder prepares builds of the module whose go.mod is in source, under a name in the cache
+// folder.
 func newBuilder(source, name string, uses Uses) (builder, error) {
 	toolchain, err := overlay.Installed()
 	if err != nil {
@@ -122,12 +121,12 @@ func newBuilder(source, name string, uses Uses) (builder, error) {
 	if err != nil {
 		return builder{}, err
 	}
-	dir := filepath.Join(cache, shortHash(source), name) // for one checkout and one kind of build
+	dir := filepath.Join(cache, shortHash(source), name) // one for each checkout and kind of build
 	project, err := uses.project(toolchain, source, dir)
 	return builder{toolchain: toolchain, project: project, uses: uses, dir: dir}, err
 }
 
-// maxCompilerLines is how much of what the compiler says an error shows.
+// maxCompilerLines is how many lines of compiler output an error shows.
 const maxCompilerLines = 10
 
 // build builds a command with edits.
@@ -152,7 +151,7 @@ func (b builder) build(command string, patches []overlay.Patch, progress Progres
 func (b builder) run(progress Progress, pkg string, arguments ...string) error {
 	build := exec.Command("go", append(arguments, pkg)...)
 	build.Dir = b.project.Dir
-	// A process that is copied may have no thread that Go did not start.
+	// A process that is copied must have only threads that Go has started.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	said := &listener{progress: progress}
 	build.Stdout, build.Stderr = said, said
@@ -166,7 +165,7 @@ func (b builder) run(progress Progress, pkg string, arguments ...string) error {
 	return nil
 }
 
-// listener tells the packages that `go build -v` names from what else it says.
+// listener separates the packages that `go build -v` names from its other output.
 type listener struct {
 	progress Progress
 	line     []byte
@@ -190,7 +189,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// first returns the first lines that are no names of packages.
+// first returns the first lines that are not names of packages.
 func (l *listener) first(number int) []byte {
 	lines := slices.Collect(bytes.Lines(l.errors.Bytes()))
 	lines = slices.DeleteFunc(lines, func(line []byte) bool { return bytes.HasPrefix(line, []byte("go: downloading ")) })
@@ -200,5 +199,5 @@ func (l *listener) first(number int) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// shortHash tells texts apart in names of folders.
+// shortHash distinguishes texts in names of folders.
 func shortHash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12] }

@@ -20,13 +20,13 @@ import (
 // project is the module of this project.
 const project = "github.com/watchsim/watchsim"
 
-// ErrNoSource means that the project's source is not where this binary was
-// built from, and cannot be had.
+// ErrNoSource means that the project's source is not where this binary was built from, and cannot
+// be obtained.
 var ErrNoSource = errors.New("the source of watchsim is not where this binary was built from")
 
-// Source is the folder of the module that this binary was built from. For a binary that
-// `go install` has built that is a copy of what lies in the module cache, whose files the
-// go command refuses to overlay.
+// Source returns the folder of the module that this binary was built from. For a binary that `go
+// install` has built, that is a copy from the module cache, whose files the go command refuses to
+// overlay.
 func Source() (string, error) {
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
@@ -42,7 +42,7 @@ func Source() (string, error) {
 	return root, nil
 }
 
-// installedSource is the copy of a version of the project, which is made on first use.
+// installedSource returns the copy of a version of the project, which is made on first use.
 func installedSource(version string) (string, error) {
 	copies, err := copiesDir()
 	if err != nil {
@@ -52,7 +52,7 @@ func installedSource(version string) (string, error) {
 	return source, copyModule(project, version, source)
 }
 
-// copiesDir holds a copy of the project for each version that was installed.
+// copiesDir holds a copy of the project for each installed version.
 func copiesDir() (string, error) {
 	cache, err := overlay.UserCache()
 	return filepath.Join(cache, "source"), err
@@ -68,9 +68,8 @@ func releaseDir(source string, release target.Release) (string, error) {
 	return release.Dir(source), nil
 }
 
-// haveInside makes sure that a module is there whose folder lies in the project's source. A
-// module does not include those inside of it: a copy of an installed version gets them on
-// first use.
+// haveInside makes sure that a nested module of the project's source exists. A module does not
+// include nested ones: a copy of an installed version gets them on first use.
 func haveInside(source, dir string) error {
 	copies, err := copiesDir()
 	if err != nil || filepath.Dir(source) != copies {
@@ -83,8 +82,8 @@ func haveInside(source, dir string) error {
 	return copyModule(project+"/"+filepath.ToSlash(inside), filepath.Base(source), dir)
 }
 
-// copyModule copies a version of a module to a folder, unless it is there already. The go
-// command downloads it if need be.
+// copyModule copies a version of a module to a folder, unless it is already there. The go command
+// downloads it if necessary.
 func copyModule(path, version, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 		return nil
@@ -96,7 +95,7 @@ func copyModule(path, version, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w: expected the module %s@%s, which `go mod download` does not find: %w; clone the repository and run `make build` there", ErrNoSource, path, version, err)
 	}
-	// Whoever looks meanwhile sees nothing, or all of it.
+	// Make the copy atomically: concurrent readers see nothing, or all of it.
 	temporary, err := os.MkdirTemp(filepath.Dir(dir), ".copy-")
 	if err == nil {
 		defer os.RemoveAll(temporary)
@@ -111,8 +110,8 @@ func copyModule(path, version, dir string) error {
 	return err
 }
 
-// download has the go command download a module. One inside of the project is known by
-// the commit of a version, where it has no tag of its own.
+// download makes the go command download a module. A module nested in the project has no tag, and
+// is found by a version's commit.
 func download(path, version string) (string, error) {
 	versions := []string{version}
 	if commit, err := module.PseudoVersionRev(version); err == nil {
@@ -131,7 +130,7 @@ func download(path, version string) (string, error) {
 	return "", failed
 }
 
-// downloaded is what `go mod download` says.
+// downloaded is the output of `go mod download`.
 type downloaded struct {
 	Dir, Error string
 	Origin     struct{ Hash string }
@@ -147,15 +146,14 @@ func goModDownload(path, version string) (found downloaded, err error) {
 	return found, err
 }
 
-// own is the folder of the command that is built in the place of this project's, empty for
-// this project's.
+// own is the folder of the command to build instead of this project's, empty for this project's.
 var own string
 
-// CommandIn has Build build the command whose source lies in a folder, which has targets of
-// its own. It must be called before.
+// CommandIn makes Build build the command whose source is in this folder, which has targets of its
+// own. Call it before Build.
 func CommandIn(dir string) { own = dir }
 
-// command returns what is built: the folder of its module, and its package.
+// command returns what to build: the folder of its module, and its package.
 func command() (source, pkg string, err error) {
 	if own == "" {
 		source, err = Source()

@@ -9,34 +9,34 @@ import (
 // ControlPlane is the name of the target that is the whole control plane, and of its module.
 const ControlPlane = "controlplane"
 
-// Tested is a target whose scenarios are tests of package simtest: they are built and run as such.
+// Tested is a target whose scenarios are tests of package simtest.
 type Tested struct {
 	Name, Summary string
 	Tests         Tests
-	// Scenarios are what it can run; the first one is the default.
+	// Scenarios are its scenarios; the first one is the default.
 	Scenarios []TestedScenario
-	// Mutants are those that it is built with if one is asked for.
+	// Mutants returns the mutants that it is built with if one is requested.
 	Mutants func() []mutant.Mutant
-	// Below are mutants of what API servers are made of, nil if there are no others. They are built in only if one of them is asked
-	// for: almost everything has to be compiled again for them.
+	// Below returns mutants of the code below API servers, nil if there are none. They are only built in if one of them is
+	// requested: they make almost everything be recompiled.
 	Below func() []mutant.Mutant
 }
 
 // TestedScenario is one of the scenarios of such a target.
 type TestedScenario struct {
 	Name, Summary string
-	// Test is the function that it is.
+	// Test is the name of its test function.
 	Test string
-	// Targets are those whose mutants it can have, beside those that every target has.
+	// Targets are the targets whose mutants it can have, besides those that every target has.
 	Targets []string
 }
 
-// Has reports whether a mutant is in the code that the scenario runs.
+// Has reports whether a mutant is in code that the scenario runs.
 func (s TestedScenario) Has(m mutant.Mutant) bool {
 	return m.Target == "" || slices.Contains(s.Targets, m.Target)
 }
 
-// ToChoose are the mutants that it is built with so that those of these names can be chosen. A name that there is not changes nothing.
+// ToChoose returns the mutants to build with so that those with these names can be chosen. Unknown names are ignored.
 func (t Tested) ToChoose(names ...string) []mutant.Mutant {
 	all := t.Mutants()
 	if t.Below == nil {
@@ -50,7 +50,7 @@ func (t Tested) ToChoose(names ...string) []mutant.Mutant {
 	return all
 }
 
-// Test is that of the first scenario which has a mutant, empty if none has.
+// Test returns the test of the first scenario that has a mutant, empty if none has.
 func (t Tested) Test(m mutant.Mutant) string {
 	for _, s := range t.Scenarios {
 		if s.Has(m) {
@@ -60,7 +60,7 @@ func (t Tested) Test(m mutant.Mutant) string {
 	return ""
 }
 
-// Of the scenarios whose API servers have Kubernetes' cache, of those with the project's own, of the control plane, and of the operator.
+// The targets whose mutants scenarios have: with Kubernetes' cache, with the project's own, of the control plane, and of the operator.
 var (
 	ofKubernetes   = []string{"kubernetes"}
 	ofCacher       = []string{"cacher"}

@@ -8,19 +8,19 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// simulating is the build tag of tests that simulate; see package simtest.
+// simulating is the build tag of binaries that simulate; see package simtest.
 const simulating = "watchsim"
 
-// Tests says where tests of package simtest are in this project.
+// Tests is the location of tests of package simtest in this project.
 type Tests struct {
 	// Module is the folder of the module, empty for the project's own.
 	Module string
-	// Package is the folder of the package in it, empty for that of the module.
+	// Package is the folder of the package in it, empty for the module's root.
 	Package string
 }
 
-// BuildTests builds tests of package simtest and returns the path of the binary. It puts mutants into it as BuildSwitched does:
-// all of them are off unless mutant.Variable names one.
+// BuildTests builds tests of package simtest with mutants, as BuildSwitched does, and returns the path of the binary: all
+// mutants are off unless mutant.Variable names them.
 func BuildTests(progress Progress, tests Tests, uses Uses, mutants []mutant.Mutant) (string, error) {
 	source, err := Source()
 	if err != nil {
@@ -50,11 +50,11 @@ func (b builder) buildTests(pkg string, patches []overlay.Patch, progress Progre
 		return "", err
 	}
 	flags := append(made.Flags(), "-tags="+simulating)
-	// Only `go build` tells how far it is, and it compiles nearly everything. What it makes of a command would lie in the sources.
+	// Only `go build` reports progress, and it compiles nearly everything. A command's binary would end up among the sources.
 	if err := b.run(progress, pkg, append([]string{"build", "-v", "-o", os.DevNull}, flags...)...); err != nil {
 		return "", err
 	}
 	binary := filepath.Join(b.dir, filepath.Base(filepath.Join(b.project.Dir, pkg))+".test")
-	// No debugger looks into it, and without what one needs it links sooner.
+	// Nobody debugs it, and without debug information it links faster.
 	return binary, b.run(nil, pkg, append([]string{"test", "-c", "-vet=off", "-ldflags=-w", "-o", binary}, flags...)...)
 }

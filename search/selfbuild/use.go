@@ -13,22 +13,21 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Use is other code for a module than the project requires. One of Version and Folder is
-// set.
+// Use is other code for a module than the project requires. One of Version and Folder is set.
 type Use struct {
 	Module  string
 	Version string
 	Folder  string // an absolute path
 }
 
-// Uses are all of a build, each of another module.
+// Uses are all replacements of a build, each of another module.
 type Uses []Use
 
-// UsesSeparator is between two of them in one text.
+// UsesSeparator separates them in one text.
 const UsesSeparator = ","
 
-// ParseUses reads MODULE=FOLDER or MODULE=VERSION from each text. A folder is relative to
-// the one in which the process is.
+// ParseUses parses MODULE=FOLDER or MODULE=VERSION from each text. A folder is relative to the
+// current one.
 func ParseUses(texts ...string) (Uses, error) {
 	var uses Uses
 	for _, text := range texts {
@@ -55,7 +54,7 @@ func ParseUses(texts ...string) (Uses, error) {
 	return uses, nil
 }
 
-// setFolder has the module come from a folder.
+// setFolder sets the folder that the module comes from.
 func (u *Use) setFolder(folder string) error {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -98,7 +97,7 @@ func readModFile(path string) (*modfile.File, error) {
 	return modfile.Parse(path, text, nil)
 }
 
-// value is the version or folder.
+// value returns the version or folder.
 func (u Use) value() string {
 	if u.Folder != "" {
 		return u.Folder
@@ -106,7 +105,7 @@ func (u Use) value() string {
 	return u.Version
 }
 
-// String is the text from which ParseUses makes it, in whatever folder the process is.
+// String returns the text that ParseUses accepts, in whatever folder the process is.
 func (u Use) String() string { return u.Module + "=" + u.value() }
 
 // String joins all of them; empty if there are none.

@@ -24,12 +24,11 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// replacements are what takes the place of modules, by their path: a folder is a path
-// without a version.
+// replacements are the replacements of modules, by path: a folder is a path without a version.
 type replacements map[string]module.Version
 
-// project is the project in a folder with other code for some modules. Its go.mod is
-// written to dir. Nothing is written if there are no uses.
+// project returns the project in a folder with other code for some modules. Its go.mod is written
+// to dir. If there are no uses, nothing is written.
 func (uses Uses) project(toolchain overlay.Toolchain, source, dir string) (overlay.Project, error) {
 	if len(uses) == 0 {
 		return overlay.Project{Dir: source}, nil
@@ -43,7 +42,7 @@ func (uses Uses) project(toolchain overlay.Toolchain, source, dir string) (overl
 		return overlay.Project{}, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(replaced)) {
-		// One for a single version would win over one for all.
+		// A replacement of a single version would take precedence over one of all.
 		for _, old := range slices.Clone(file.Replace) {
 			if old.Old.Path == path {
 				err = errors.Join(err, file.DropReplace(path, old.Old.Version))
@@ -69,8 +68,7 @@ func (uses Uses) project(toolchain overlay.Toolchain, source, dir string) (overl
 	return overlay.Project{Dir: source, ModFile: written}, addSums(filepath.Join(source, "go.sum"), filepath.Join(dir, "go.sum"))
 }
 
-// addSums adds sums to a file of them, in which the go command has noted those of an
-// earlier build.
+// addSums adds sums to a file, which also has those that the go command noted in an earlier build.
 func addSums(from, to string) error {
 	sums, err := os.ReadFile(from)
 	if err != nil {
@@ -84,7 +82,7 @@ func addSums(from, to string) error {
 	return os.WriteFile(to, []byte(strings.Join(lines, "")), 0o644)
 }
 
-// replacements are those for all uses. A module that nobody named goes with the first
+// replacements returns the replacements for all uses. A module that is not named follows the first
 // named one of its repository.
 func (uses Uses) replacements(toolchain overlay.Toolchain, file *modfile.File) (replacements, error) {
 	replaced, named := replacements{}, replacements{}
@@ -116,8 +114,8 @@ func (u Use) replacement() module.Version {
 	return module.Version{Path: u.Module, Version: u.Version}
 }
 
-// check reports a module that the project does not have, and code that is not there or
-// not for the installed Go.
+// check reports a module that the project does not use, and code that does not exist or needs
+// another Go than the installed one.
 func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
 	if strings.HasPrefix(u.Module+"/", project+"/") || !requires(file, u.Module) {
 		return fmt.Errorf("expected a module that simrun is built from, such as k8s.io/apiserver or go.etcd.io/etcd/server/v3, found %s; `simrun version` and go.mod list them", u.Module)
@@ -148,9 +146,9 @@ func requires(file *modfile.File, path string) bool {
 	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == path })
 }
 
-// others are the modules that belong to the one that is used: those of the same
-// repository, and what it requires of the same host besides (etcd's raft and database, and
-// Kubernetes' OpenAPI), because one was tested with the other.
+// others returns the modules that belong to this one: those of the same repository, and what it
+// requires from the same host (etcd's raft and database, and Kubernetes' OpenAPI), because they
+// were tested together.
 func (u Use) others(file *modfile.File) (replacements, error) {
 	if u.Folder != "" {
 		return u.beside(file)
@@ -166,7 +164,7 @@ func (u Use) others(file *modfile.File) (replacements, error) {
 	}
 	replaced := replacements{}
 	for _, one := range found[:len(same)] {
-		// A release need not have them all: then the requirements decide.
+		// A release need not have all of them: then the requirements decide.
 		if one.Error == nil {
 			replaced[one.Path] = module.Version{Path: one.Path, Version: u.Version}
 		}
@@ -176,7 +174,7 @@ func (u Use) others(file *modfile.File) (replacements, error) {
 		return nil, err
 	}
 	for _, required := range own.Require {
-		// k8s.io/utils only ever gains packages, and etcd needs some of the newer ones, too.
+		// k8s.io/utils only ever gains packages, and etcd needs some of the newer ones.
 		if required.Mod.Path == "k8s.io/utils" {
 			continue
 		}
@@ -187,8 +185,8 @@ func (u Use) others(file *modfile.File) (replacements, error) {
 	return replaced, nil
 }
 
-// beside are the modules that lie where the go.mod of a folder says, or where they lie
-// relative to it in a checkout of its repository.
+// beside returns the modules where the go.mod of a folder says, or where they are relative to it in
+// a checkout of its repository.
 func (u Use) beside(file *modfile.File) (replacements, error) {
 	replaced := replacements{}
 	own, err := readGoMod(u.Folder)
@@ -214,7 +212,7 @@ func (u Use) beside(file *modfile.File) (replacements, error) {
 	return replaced, nil
 }
 
-// siblings are the modules of a repository that a go.mod has in the same version as one.
+// siblings returns the modules of a repository that a go.mod requires in the same version as this one.
 func siblings(file *modfile.File, path string) (paths []string) {
 	for _, r := range file.Require {
 		other := r.Mod.Path
@@ -225,8 +223,8 @@ func siblings(file *modfile.File, path string) (paths []string) {
 	return paths
 }
 
-// effective is the version of a module that is built, which is not the required one where
-// a go.mod replaces it.
+// effective returns the version of a module that is built, which differs from the required one if a
+// go.mod replaces it.
 func effective(file *modfile.File, path string) string {
 	for _, r := range file.Replace {
 		if r.Old.Path == path {
@@ -241,7 +239,7 @@ func effective(file *modfile.File, path string) string {
 	return ""
 }
 
-// repository is the one that has several modules of one release, the module among them;
+// repository returns the repository with several modules of one release that contains the module;
 // empty for every other module.
 func repository(path string) string {
 	switch {
@@ -258,11 +256,11 @@ func host(path string) string {
 	return name
 }
 
-// majorVersion is the end of a module's path that is no folder in its repository.
+// majorVersion matches the end of a module's path that is not a folder in its repository.
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
-// inRepository is where a module of Kubernetes' staging folder or of etcd lies, below the
-// folder that has all of them.
+// inRepository returns where a module of Kubernetes' staging folder or of etcd is, below the folder
+// with all of them.
 func inRepository(path string) string {
 	if inside, ok := strings.CutPrefix(path, "go.etcd.io/etcd/"); ok {
 		if inside == "client/v3" { // the one with a folder for its major version
@@ -274,7 +272,7 @@ func inRepository(path string) string {
 	return majorVersion.ReplaceAllString(inside, "")
 }
 
-// listed is what `go list -m -json` says of a version.
+// listed is the output of `go list -m -json` for a version.
 type listed struct {
 	Path, GoMod string
 	Error       *struct{ Err string }
@@ -304,8 +302,8 @@ func listVersions(versions ...module.Version) ([]listed, error) {
 	}
 }
 
-// sources are the folders among replacements with hashes of what is in them, as
-// module=hash, sorted.
+// sources returns the folders among the replacements with hashes of their contents, as module=hash,
+// sorted.
 func sources(project overlay.Project) (hashes []string, err error) {
 	if project.ModFile == "" {
 		return nil, nil
@@ -328,10 +326,10 @@ func sources(project overlay.Project) (hashes []string, err error) {
 	return hashes, nil
 }
 
-// hashLength is how much of a hash is kept.
+// hashLength is how many characters of a hash are kept.
 const hashLength = 12
 
-// sourceHash identifies the files of a folder, without those of version control.
+// sourceHash identifies the files of a folder, except those of version control.
 func sourceHash(folder string) (string, error) {
 	files, err := dirhash.DirFiles(folder, "")
 	if err != nil {
@@ -342,11 +340,11 @@ func sourceHash(folder string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the source in %s: %w", folder, err)
 	}
-	// Hash1 is base64, some of which are no good in a flag's value.
+	// Hash1 is base64, with characters that do not fit a flag's value.
 	return strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimPrefix(hash, "h1:"))[:hashLength], nil
 }
 
-// Versions are the versions of a module, in ascending order.
+// Versions returns the versions of a module, in ascending order.
 func Versions(path string) ([]string, error) {
 	if module.CheckPath(path) != nil {
 		return nil, fmt.Errorf("expected the path of a module, such as go.etcd.io/etcd/server/v3, found %q", path)
@@ -358,8 +356,8 @@ func Versions(path string) ([]string, error) {
 	return strings.Fields(string(out)), nil
 }
 
-// outside runs the go command outside of any module, and returns what it prints. An error has
-// what it complains of.
+// outside runs the go command outside of any module, and returns its output. An error includes its
+// messages.
 func outside(arguments ...string) ([]byte, error) {
 	command := exec.Command("go", arguments...)
 	command.Dir = os.TempDir()

@@ -13,19 +13,18 @@ import (
 // Case is a run that can be made smaller.
 type Case struct {
 	Spec scenario.Spec
-	// Tape is followed as far as it goes. A reduced run then takes the plainest
-	// choices; a whole one without a tape leaves them to its seed.
+	// Tape is followed as far as it goes. A reduced run then takes the default decisions; a whole
+	// one without a tape leaves them to its seed.
 	Tape []byte
 }
 
-// taken is a step and whose it is.
+// taken is a step and its client.
 type taken struct {
 	client string
 	step   workload.Step
 }
 
-// plan is what goes wrong. A case always has the text of a plan, so that none is
-// drawn.
+// plan returns the faults. A case always has the text of a plan, so that none is drawn.
 func (c Case) plan() faults.Plan {
 	plan, _ := faults.Parse(c.Spec.Plan) // it was printed by a plan
 	return plan
@@ -43,7 +42,7 @@ func (c Case) withParts(parts []workload.Part) Case {
 	return c
 }
 
-// steps are those of all clients, in order of time.
+// steps returns those of all clients, in order of time.
 func (c Case) steps() []taken {
 	var steps []taken
 	for _, part := range c.Spec.Reduced.Parts {
@@ -60,7 +59,7 @@ func (c Case) withClients(names []string) Case {
 	return c.withParts(slices.DeleteFunc(slices.Clone(c.Spec.Reduced.Parts), func(p workload.Part) bool { return !slices.Contains(names, p.Client) }))
 }
 
-// withSteps has clients take only these steps; those without any are left out.
+// withSteps reduces clients to these steps; those without any are left out.
 func (c Case) withSteps(steps []taken) Case {
 	var parts []workload.Part
 	for _, part := range c.Spec.Reduced.Parts {
@@ -77,7 +76,7 @@ func (c Case) withSteps(steps []taken) Case {
 	return c.withParts(parts)
 }
 
-// margin is what is left between the last that happens and the quiet phase.
+// margin is the time between the last event and the quiet phase.
 const margin = 500 * time.Millisecond
 
 // busy is how long something is due to happen, by the plan and the steps.
@@ -94,7 +93,7 @@ func (c Case) busy() time.Duration {
 	return busy + margin
 }
 
-// size is how large a case is, the most telling part first.
+// size returns how large a case is, the most significant part first.
 func (c Case) size() (faults, clients, steps int) {
 	for _, part := range c.Spec.Reduced.Parts {
 		steps += len(part.Steps)

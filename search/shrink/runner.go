@@ -17,28 +17,27 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Outcome is what became of a candidate.
+// Outcome is the result of a candidate.
 type Outcome struct {
-	// Broken reports whether the guarantee is broken that has to be.
+	// Broken reports whether the required guarantee is broken.
 	Broken bool
 	// Operations is how many requests there were, Seconds the simulated time.
 	Operations int
 	Seconds    float64
-	// Led is what led to the guarantee being broken, if that is told.
+	// Led is what led to the violation, if known.
 	Led []explain.Moment
-	// Details are there if they were asked for.
+	// Details are set if they were requested.
 	Details *swarm.Details
 }
 
-// Try runs candidates that differ in their tapes alone, or a single one, and returns
-// what became of each. Details are those of a single one. It may be called from several
-// goroutines.
+// Try runs candidates that differ only in their tapes, or a single one, and returns the outcome of
+// each. Details are those of a single one. It may be called concurrently.
 type Try func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error)
 
-// Runner returns the function that has candidates run by a pool of workers. What
-// candidates have in common is run once: the last of them is a run of its own, and the
-// others are copies of it that go on by their own tapes from where these diverge. environment
-// is that of the workers, as of [swarm.Job].
+// Runner returns a function that runs candidates in a pool of workers. What candidates have in
+// common is run once: the last of them is a run of its own, and the others are copies of it that
+// continue with their own tapes from where these diverge. environment is that of the workers, as in
+// [swarm.Job].
 func Runner(pool *swarm.Pool, guarantee, environment string) Try {
 	return func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error) {
 		last := len(candidates) - 1
@@ -71,18 +70,18 @@ func Runner(pool *swarm.Pool, guarantee, environment string) Try {
 	}
 }
 
-// divergence is after how many decisions a candidate diverges from another.
+// divergence is the number of decisions after which a candidate diverges from another.
 type divergence struct {
 	candidate int
 	at        uint64
 }
 
-// early is how many decisions before its divergence a copy is made: where one decision is
-// followed by others before the run can pause, such as that to be held up by how long.
+// early is how many decisions before its divergence a copy is made: a decision may be followed by
+// others before the run can pause, such as a stall by its length.
 const early = 8
 
-// divergesAt returns after how many decisions a run by one tape is to be paused so that it can go
-// on by the other.
+// divergesAt returns after how many decisions a run by one tape must pause so that it can continue
+// with the other.
 func divergesAt(a, b []byte) (at uint64) {
 	a, b = sim.Trimmed(a), sim.Trimmed(b)
 	for len(a)+len(b) > 0 {
@@ -95,7 +94,7 @@ func divergesAt(a, b []byte) (at uint64) {
 	return 0
 }
 
-// open is a tape that is not empty: where it ends plain choices follow.
+// open returns a tape that is not empty: default decisions follow its end.
 func open(tape []byte) []byte {
 	if len(tape) == 0 {
 		return []byte{0}
@@ -103,12 +102,11 @@ func open(tape []byte) []byte {
 	return tape
 }
 
-// together is how many candidates share a run at most: those after the first that is
-// broken are run for nothing.
+// together is how many candidates share a run at most: those after the first broken one run in
+// vain.
 const together = 8
 
-// sharing puts candidates one after the other that differ in their tapes alone into one
-// group. Groups hold indices.
+// sharing groups consecutive candidates that differ only in their tapes. Groups hold indices.
 func sharing(candidates []Case) (groups [][]int) {
 	for i, c := range candidates {
 		if n := len(groups) - 1; n >= 0 && len(groups[n]) < together {
@@ -138,17 +136,16 @@ func outcomeOf(answer swarm.Answer, guarantee string) Outcome {
 	return o
 }
 
-// Breaks reports whether a verdict says that the guarantee is broken, and that nothing
-// went wrong with the run itself.
+// Breaks reports whether a verdict says that the guarantee is broken, and that the run itself had
+// no problem.
 func Breaks(verdict scenario.Verdict, guarantee string) bool {
 	return verdict.Outcome == linearizability.Failed &&
 		slices.ContainsFunc(verdict.Violations, func(v scenario.Violation) bool { return v.Guarantee == guarantee })
 }
 
-// firstOf tries candidates on several workers at a time and returns the index of
-// the first, in order, that holds, or -1. None is begun after one that holds, and
-// those before it are waited for: the result does not depend on the number of
-// workers.
+// firstOf tries candidates on several workers and returns the index of the first, in order, that
+// holds, or -1. It starts none after one that holds, and waits for those before it: the result does
+// not depend on the number of workers.
 func firstOf(workers, count int, holds func(index int) bool) int {
 	var found atomic.Int64
 	found.Store(int64(count))

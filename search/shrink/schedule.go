@@ -7,15 +7,15 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// A schedule that forces nothing, goroutines taking turns, is the kindest: it
-// survives edits of the code. After it come schedules that are drawn from a seed,
-// first in a random order without interruptions, and then with all that the
-// failing run had. What is left out of a run with such a schedule moves everything
-// that is drawn after it. Each candidate is therefore tried with several.
+// A schedule that forces nothing, with goroutines taking turns, is best: it survives edits of the
+// code. After it come schedules that are drawn from a seed, first in a random order without
+// interruptions, and then with everything that the failing run had. Leaving something out of a run
+// with such a schedule changes everything that is drawn after it. Each candidate is therefore tried
+// with several.
 
 const (
-	// schedulesKind is how many schedules without interruptions are tried, and
-	// schedulesWhole how many that are as unkind as that of the failing run.
+	// schedulesKind is how many schedules without interruptions are tried, and schedulesWhole how
+	// many with the settings of the failing run.
 	schedulesKind  = 6
 	schedulesWhole = 40
 	// schedulesEach is how many each candidate is tried with, if the schedule matters.
@@ -27,19 +27,19 @@ func (c Case) takesTurns() bool {
 	return *c.Spec.Schedule == sim.Schedule{} && c.Spec.ScheduleSeed == 0 && len(c.Tape) == 0
 }
 
-// takingTurns is the case with the schedule that forces nothing.
+// takingTurns returns the case with the schedule that forces nothing.
 func (c Case) takingTurns() Case {
 	c.Spec.Schedule, c.Spec.ScheduleSeed, c.Tape = &sim.Schedule{}, 0, []byte{}
 	return c
 }
 
-// drawn is the case with a schedule drawn from a seed.
+// drawn returns the case with a schedule drawn from a seed.
 func (c Case) drawn(seed uint64) Case {
 	c.Spec.ScheduleSeed, c.Tape = seed, []byte{}
 	return c
 }
 
-// schedule looks for a kinder schedule. It returns whether it has found one.
+// schedule looks for a simpler schedule. It returns whether it has found one.
 func (s *search) schedule() bool {
 	if s.best.takesTurns() {
 		return false
@@ -53,7 +53,7 @@ func (s *search) schedule() bool {
 	return s.firstAsIs("interruptions", candidates) >= 0
 }
 
-// otherSchedule looks for a schedule as unkind as that of the failing run.
+// otherSchedule looks for another schedule with the settings of the failing run.
 func (s *search) otherSchedule() bool {
 	var candidates []Case
 	for i := range schedulesWhole {
@@ -62,8 +62,7 @@ func (s *search) otherSchedule() bool {
 	return s.firstAsIs("the schedule that was", candidates) >= 0
 }
 
-// withSchedules are the candidates, each with several schedules if it has one that
-// is drawn.
+// withSchedules returns the candidates, each with several schedules if its schedule is drawn.
 func (s *search) withSchedules(candidates []Case) (all []Case, each int) {
 	if s.best.Spec.ScheduleSeed == 0 {
 		return candidates, 1
@@ -78,7 +77,7 @@ func (s *search) withSchedules(candidates []Case) (all []Case, each int) {
 	return all, schedulesEach
 }
 
-// tape replaces choices of the schedule by plain ones.
+// tape replaces deviations of the schedule by default decisions.
 func (s *search) tape() {
 	if s.best.takesTurns() {
 		return
@@ -89,7 +88,7 @@ func (s *search) tape() {
 	leaveOut(s, "choices of the schedule", chosen(tape), choicesPieces, func(c Case, kept []int) Case { return c.withChoices(tape, kept) })
 }
 
-// chosen are the indices of a tape's choices that are not plain.
+// chosen returns the indices of a tape's deviations.
 func chosen(tape []byte) (indices []int) {
 	for i, b := range tape {
 		if b != 0 {
@@ -99,7 +98,7 @@ func chosen(tape []byte) (indices []int) {
 	return indices
 }
 
-// withChoices is the case with some choices of a tape, and plain ones in the place of all others.
+// withChoices returns the case with some deviations of a tape, and default decisions in place of the others.
 func (c Case) withChoices(tape []byte, kept ...[]int) Case {
 	c.Tape = make([]byte, len(tape))
 	for _, piece := range kept {
@@ -111,17 +110,16 @@ func (c Case) withChoices(tape []byte, kept ...[]int) Case {
 	return c
 }
 
-// choicesPieces is into how many pieces the choices of a schedule are cut at most. Where a
-// failure needs one schedule, thousands of choices are left whatever is tried, each of
-// which has to do with all that come after it.
+// choicesPieces is the largest number of pieces into which the deviations are cut. If a failure
+// needs one particular schedule, thousands of deviations remain whatever is tried, each with an
+// effect on everything after it.
 const choicesPieces = 128
 
-// calmPieces is into how many pieces the choices are cut when a schedule is calmed.
+// calmPieces is the number of pieces into which deviations are cut when a schedule is calmed.
 const calmPieces = 32
 
-// calm replaces large pieces of a tape by plain choices: the fewer choices there are,
-// the less does a change of the clients make another run of it. What comes after the
-// failure goes first.
+// calm replaces large pieces of a tape by default decisions: the fewer deviations there are, the
+// less a change of the clients changes the run. What comes after the failure goes first.
 func (s *search) calm() {
 	whole := s.best.Tape
 	all := chosen(whole)
@@ -141,8 +139,8 @@ func (s *search) calm() {
 	s.recordTape()
 }
 
-// recordTape replaces the tape, or the seed of the schedule, by the choices that
-// were made with it.
+// recordTape replaces the tape, or the seed of the schedule, by the decisions that were made with
+// it.
 func (s *search) recordTape() {
 	outcomes, err := s.Try(s.ctx, []Case{s.best}, true)
 	if s.note(1, err); err != nil || !outcomes[0].Broken {

@@ -18,17 +18,16 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// ErrNotBroken means that the run to be made smaller does not break the guarantee.
+// ErrNotBroken means that the run to be shrunk does not break the guarantee.
 var ErrNotBroken = errors.New("the run breaks no guarantee any more")
 
-// Status is how far a search is.
+// Status is the progress of a search.
 type Status struct {
 	// Doing says what is being left out.
 	Doing string
 	// Tried counts the candidates so far.
 	Tried int
-	// Faults, Clients and Steps are what is left, and Operations the requests that
-	// the last run made with it.
+	// Faults, Clients and Steps are what is left, and Operations the requests of its last run.
 	Faults, Clients, Steps, Operations int
 	// Turns reports whether goroutines take turns.
 	Turns bool
@@ -37,29 +36,28 @@ type Status struct {
 // Config is what a search needs.
 type Config struct {
 	Try Try
-	// Workers is how many calls of it there are at a time.
+	// Workers is how many calls of it run concurrently.
 	Workers int
-	// Budget is the real time for trying them, 0 for as long as it takes. Running
-	// the whole case once comes on top.
+	// Budget is the real time for trying candidates, 0 for no limit. Running the whole case once is
+	// extra.
 	Budget time.Duration
 	// Progress is called now and then, from one goroutine at a time.
 	Progress func(Status)
 }
 
-// Result is the smallest case that was found.
+// Result is the smallest case found.
 type Result struct {
 	Case Case
-	// Whole is the case that was given, and Before what became of it.
+	// Whole is the given case, and Before its outcome.
 	Whole  Case
 	Before Outcome
-	// Tried counts candidates. Complete means that nothing else can be left out of
-	// what was found, but for choices of a long schedule one by one: the search was not cut
-	// short.
+	// Tried counts candidates. Complete means that the search was not cut short: nothing else can
+	// be left out, except single deviations of a long schedule.
 	Tried    int
 	Complete bool
 }
 
-// search is one search under way. Only best is for several goroutines.
+// search is a search in progress. Only best is shared by goroutines.
 type search struct {
 	Config
 	ctx    context.Context
@@ -73,13 +71,13 @@ type search struct {
 	operations int
 	tried      int
 	failure    error
-	// unbroken has the keys of candidates that were tried and are not broken: a round that
-	// changes nothing tries much of what the one before did.
+	// unbroken has the keys of candidates that were tried and are not broken: a round that changes
+	// nothing repeats much of the one before.
 	unbroken sync.Map
 }
 
-// Shrink makes a failing case smaller until nothing can be left out any more, the
-// budget is used up or ctx is done. The case that it is given is a whole run with its tape.
+// Shrink makes a failing case smaller until nothing can be left out any more, the budget is used up
+// or ctx is done. It is given a whole run with its tape.
 func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (Result, error) {
 	outcomes, err := config.Try(ctx, []Case{whole}, true)
 	switch {
@@ -109,12 +107,12 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 	return Result{Case: s.best, Whole: whole, Before: before, Tried: s.tried, Complete: complete}, nil
 }
 
-// TakenApart is a whole run as a reduced one that leaves nothing out: the same run,
-// with the same hash, as long as clients wake no more and no less often.
+// TakenApart returns a whole run as a reduced one that leaves nothing out: the same run, with the
+// same hash, as long as clients wake exactly as often.
 func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 	c := Case{Spec: whole.Spec, Tape: details.Tape}
 	c.Spec.Plan, c.Spec.Schedule = details.Plan, &details.Schedule
-	// The tape has what the others led to.
+	// The tape contains the effects of the other branches.
 	c.Spec.Branches = slices.DeleteFunc(slices.Clone(c.Spec.Branches), func(b scenario.Branch) bool { return !b.Redraw })
 	reduced := scenario.Reduction{Parts: details.Parts}
 	if c.Spec.Reduced != nil {
@@ -125,15 +123,15 @@ func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 	return c
 }
 
-// run leaves out one kind of thing after the other until a round changes nothing.
-// It returns false if it was cut short.
+// run leaves out one kind of thing after the other until a round changes nothing. It returns false
+// if it was cut short.
 func (s *search) run() bool {
 	s.told()
 	s.calm()
 	for s.ctx.Err() == nil {
 		before := s.best
 		s.clients()
-		s.told() // which is more to the point now
+		s.told() // which is more precise now
 		s.faults()
 		s.time()
 		s.steps()
@@ -149,7 +147,7 @@ func (s *search) run() bool {
 	return false
 }
 
-// same reports whether two cases differ in nothing that the search changes.
+// same reports whether two cases are equal in everything that the search changes.
 func same(a, b Case) bool {
 	equal := func(x, y workload.Part) bool {
 		return x.Client == y.Client && x.Waits == y.Waits && slices.Equal(x.Steps, y.Steps)
@@ -171,7 +169,7 @@ func (s *search) first(doing string, candidates []Case) int {
 	return found / each
 }
 
-// firstAsIs is first, with the schedules that the candidates have.
+// firstAsIs is first, with the candidates' own schedules.
 func (s *search) firstAsIs(doing string, candidates []Case) int {
 	s.doing = doing
 	outcomes := make([]Outcome, len(candidates))
@@ -185,8 +183,8 @@ func (s *search) firstAsIs(doing string, candidates []Case) int {
 	return found
 }
 
-// try tries a group of the candidates, but for those that cannot be and those that were
-// tried before, and reports whether one of them is broken.
+// try tries a group of candidates, except impossible ones and those tried before, and reports
+// whether one of them is broken.
 func (s *search) try(candidates []Case, group []int, outcomes []Outcome) (broken bool) {
 	var cases []Case
 	group = slices.DeleteFunc(group, func(i int) bool {
@@ -217,14 +215,14 @@ func (s *search) try(candidates []Case, group []int, outcomes []Outcome) (broken
 	return broken
 }
 
-// key tells cases apart.
+// key identifies a case.
 func (c Case) key() [sha256.Size]byte {
 	content, _ := json.Marshal(c) // of plain fields
 	return sha256.Sum256(content)
 }
 
-// note counts candidates that were tried. One whose worker died breaks nothing;
-// any other error ends the search.
+// note counts candidates that were tried. One whose worker died breaks nothing; any other error
+// ends the search.
 func (s *search) note(candidates int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +239,7 @@ func (s *search) note(candidates int, err error) {
 	s.Progress(status)
 }
 
-// leaveOut minimises a list that a case has, in so many pieces at most.
+// leaveOut minimises a list of a case, in at most that number of pieces.
 func leaveOut[T any](s *search, doing string, items []T, pieces int, with func(Case, []T) Case) {
 	faults.Minimise(items, pieces, func(lists [][]T) int {
 		candidates := make([]Case, len(lists))
@@ -281,10 +279,10 @@ func (s *search) steps() {
 	leaveOut(s, "steps of clients", leastLikely(s.best.steps(), s.stepMatters), faults.EveryItem, Case.withSteps)
 }
 
-// time ends the run soon after the last that is due to happen, with as short a
-// quiet phase as will do.
+// time ends the run soon after the last thing that is due to happen, with the shortest sufficient
+// quiet phase.
 func (s *search) time() {
-	const least = time.Second // less is not worth a run
+	const least = time.Second // a smaller gain is not worth a run
 	whole := s.best.Spec.Duration
 	quiet := s.best.Spec.QuietPhase()
 	var candidates []Case
@@ -301,16 +299,16 @@ func (s *search) time() {
 	s.first("time", candidates)
 }
 
-// Knobs returns the unusual knobs of a spec, as name=value, without the lengths of the run,
-// which are not left out but shortened.
+// Knobs returns a spec's knobs with unusual values, as name=value, except the lengths of the run,
+// which are shortened instead of left out.
 func Knobs(spec scenario.Spec) []string {
 	return slices.DeleteFunc(spec.Unusual(), func(setting string) bool {
 		return strings.HasPrefix(setting, "duration=") || strings.HasPrefix(setting, "quiet=")
 	})
 }
 
-// knobs sets what it can of the run's setup to its usual value: topology, sizes, settings of
-// etcd and Kubernetes. What a reduced run has besides is independent of most of it.
+// knobs sets as much as possible of the run's setup to its usual value: topology, sizes, settings
+// of etcd and Kubernetes. The rest of a reduced run hardly depends on it.
 func (s *search) knobs() {
 	whole := s.best.Spec
 	names := Knobs(whole)
@@ -323,10 +321,10 @@ func (s *search) knobs() {
 	})
 }
 
-// shortest is how short a fault may become.
+// shortest is the shortest duration that a fault may get.
 const shortest = 100 * time.Millisecond
 
-// shorten makes faults last less long.
+// shorten shortens faults.
 func (s *search) shorten() {
 	for i := range s.best.plan() {
 		for s.best.plan()[i].Lasts > shortest {

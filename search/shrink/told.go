@@ -12,16 +12,15 @@ import (
 	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
-// shortlyBefore is how long before a change was seen it was asked for, as a rule.
+// shortlyBefore is how long before it is seen a change is usually requested.
 const shortlyBefore = 250 * time.Millisecond
 
-// nearby is how long a fault that matters has been over as a rule.
+// nearby is how long ago a fault that matters has usually ended.
 const nearby = 5 * time.Second
 
-// told leaves out at once what the violation does not tell of. What comes after it can
-// only matter where it shows in the end, and most of what came before has nothing to do
-// with it; to find that out client by client takes dozens of runs, and those are the
-// longest.
+// told leaves out at once what the violation does not mention. What comes after it can only matter
+// where it shows in the end, and most of what came before is unrelated; to find that out client by
+// client takes dozens of runs, and those are the longest.
 func (s *search) told() {
 	for again := true; again && s.ctx.Err() == nil && len(s.led) > 0; {
 		shows := s.shows()
@@ -44,7 +43,7 @@ func (s *search) told() {
 	}
 }
 
-// shows is when the last happened that the violation tells of.
+// shows returns the time of the last thing that the violation mentions.
 func (s *search) shows() (last time.Duration) {
 	for _, m := range s.led {
 		last = max(last, time.Duration(m.Time))
@@ -52,8 +51,8 @@ func (s *search) shows() (last time.Duration) {
 	return last
 }
 
-// tells reports whether a step can be what a moment of the violation tells of: a client's
-// last one before it, or one of anybody that began just before a change.
+// tells reports whether a step can be what a moment of the violation mentions: a client's last one
+// before it, or anybody's that began just before a change.
 func (s *search) tells(t taken) bool {
 	return slices.ContainsFunc(s.led, func(m explain.Moment) bool {
 		at := time.Duration(m.Time)
@@ -69,13 +68,13 @@ func (s *search) tells(t taken) bool {
 	})
 }
 
-// tellsOfClient reports whether a step before the violation is one of a client of which it tells a step.
+// tellsOfClient reports whether a step before the violation is by a client of which the violation mentions a step.
 func (s *search) tellsOfClient(t taken) bool {
 	return s.before(t) && slices.ContainsFunc(s.best.steps(), func(of taken) bool { return of.client == t.client && s.tells(of) })
 }
 
-// writesOrTells reports whether a step before the violation is a writer's, or of a client of
-// which it tells a step: readers and watchers do not change what others see.
+// writesOrTells reports whether a step before the violation is a writer's, or by a client of which
+// the violation mentions a step: readers and watchers do not change what others see.
 func (s *search) writesOrTells(t taken) bool {
 	return s.before(t) && strings.HasPrefix(t.client, "writer-") || s.tellsOfClient(t)
 }
@@ -85,7 +84,7 @@ func (s *search) before(t taken) bool {
 	return t.client == workload.FinalWriter || t.step.At <= s.shows()
 }
 
-// endingBy is the case with faults healed soon after some time, unless that is so now.
+// endingBy returns the case with faults healed soon after some time, unless they already are.
 func (c Case) endingBy(at time.Duration) Case {
 	quiet := c.Spec.QuietPhase()
 	c.Spec.Duration = min(c.Spec.Duration, max(at+margin, c.busy())+quiet)
@@ -97,7 +96,7 @@ func leastLikely[T any](items []T, matters func(T) float64) []T {
 	return slices.SortedStableFunc(slices.Values(items), func(a, b T) int { return cmp.Compare(matters(a), matters(b)) })
 }
 
-// distance is how far a time is from the nearest moment that the violation tells of.
+// distance returns how far a time is from the nearest moment that the violation mentions.
 func (s *search) distance(at time.Duration) time.Duration {
 	nearest := time.Duration(math.MaxInt64)
 	for _, m := range s.led {
@@ -106,8 +105,8 @@ func (s *search) distance(at time.Duration) time.Duration {
 	return nearest
 }
 
-// stepMatters, clientMatters and faultMatters are larger the more likely it is that what
-// they are asked about has to do with the violation.
+// stepMatters, clientMatters and faultMatters return larger values for what is more likely to be
+// related to the violation.
 func (s *search) stepMatters(t taken) float64 {
 	if s.tells(t) {
 		return 1

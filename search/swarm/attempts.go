@@ -29,8 +29,8 @@ func AttemptJob(attempt explore.Attempt, spec scenario.Spec) (Job, error) {
 	return Job{Spec: spec, Tape: attempt.Tape(), Choices: steered, Looks: attempt.Looks}, nil
 }
 
-// shared returns the job that runs what attempts have in common once, and then forks for
-// each of them.
+// shared returns the job that runs what attempts have in common once, and then forks for each of
+// them.
 func shared(attempts []explore.Attempt, spec scenario.Spec) (Job, error) {
 	if len(attempts[0].Branches) > 0 {
 		return branched(attempts, spec)

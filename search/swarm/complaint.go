@@ -5,21 +5,20 @@ import (
 	"sync"
 )
 
-// complaint keeps what a worker writes to standard error: the beginning, or, if
-// it panics, the beginning of that. What a library logged before is of no use
-// then, and neither are the stacks of goroutines far down.
+// complaint keeps what a worker writes to standard error: the beginning, or, if it panics, the
+// beginning of the panic. What a library logged before is useless then, and so are the stacks of
+// goroutines far down.
 type complaint struct {
 	mu       sync.Mutex
 	text     bytes.Buffer
-	line     []byte // what has been written of a line that has not ended
+	line     []byte // the incomplete last line
 	panicked bool
 }
 
-// maxComplaint is how much of it is kept, in bytes.
+// maxComplaint is how many bytes of it are kept.
 const maxComplaint = 6 << 10
 
-// fatalPrefixes begin the line in which the Go runtime, or its race detector, says
-// why it ends.
+// fatalPrefixes begin the line in which the Go runtime, or its race detector, says why it exits.
 var fatalPrefixes = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG"), []byte("WARNING: DATA RACE")}
 
 func (c *complaint) Write(p []byte) (int, error) {

@@ -135,7 +135,7 @@ func (w *worker) leave(explored *sim.Explored) {
 	}
 }
 
-// Death is how a run ended its process. It is in the chain of an ErrDied.
+// Death is how a run ended its process. It is wrapped in an ErrDied.
 type Death struct {
 	Cause fork.Cause
 	// Text says it in words. If the run panicked, the stacks follow.

@@ -35,7 +35,7 @@ func (w *worker) explored(run *scenario.Run) *Explored {
 	}
 	e := w.packed(run.Result.Explored)
 	if w.job.Choices {
-		// A run of which it is not known what etcd committed has no history, and is inconclusive anyway.
+		// A run without known commits of etcd has no history, and is inconclusive anyway.
 		e.History, _ = historyHash(run.History)
 	}
 	return e

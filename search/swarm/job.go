@@ -19,40 +19,39 @@ type Job struct {
 	Protocol string `json:"protocol"`
 
 	Spec scenario.Spec `json:"spec"`
-	// Environment is a variable that its worker is started with, such as NAME=value; empty
-	// for none.
+	// Environment is a variable for the worker's environment, such as NAME=value; empty for none.
 	Environment string `json:"-"`
 	// Folder is where the artifacts go, an absolute path; empty for none.
 	Folder string `json:"folder,omitempty"`
-	// Tape is followed instead of the seed's schedule, if it is not empty.
+	// Tape is followed instead of the seed's schedule, unless it is empty.
 	Tape []byte `json:"tape,omitempty"`
 	// Trace is the file for the trace, an absolute path; empty for none.
 	Trace string `json:"trace,omitempty"`
-	// Until and BreakAt end the run early, as those of scenario.Options do; Stop calls
-	// sim.Here then. It has no verdict worth having.
+	// Until and BreakAt end the run early, as in scenario.Options; Stop then calls sim.Here. Its
+	// verdict is meaningless.
 	Until   time.Duration `json:"until,omitempty"`
 	BreakAt uint64        `json:"breakAt,omitempty"`
 	Stop    bool          `json:"stop,omitempty"`
 	// Log is the file for what is logged, an absolute path; empty for none.
 	Log string `json:"log,omitempty"`
-	// Verbose asks for a report that says all that is known of the run.
+	// Verbose asks for a report with everything that is known of the run.
 	Verbose bool `json:"verbose,omitempty"`
 	// Choices asks for every decision of a run that explores.
 	Choices bool `json:"choices,omitempty"`
-	// Details asks for what a smaller run is made from.
+	// Details asks for the input for shrinking.
 	Details bool `json:"details,omitempty"`
-	// Forks have copies of the run go on in other ways from some places on, in order.
-	// They lie behind the branches of its spec.
+	// Forks make copies of the run continue differently from some places on, in order, which are
+	// after the branches of its spec.
 	Forks []Fork `json:"forks,omitempty"`
 	// OnlyForks ends the run itself at the last of them, without a verdict.
 	OnlyForks bool `json:"onlyForks,omitempty"`
-	// Looks has the run looked at so often, behind its last branch or fork; 0 for never.
+	// Looks is the interval between looks at the run, after its last branch or fork; 0 for none.
 	Looks time.Duration `json:"looks,omitempty"`
-	// NewEnds ends a run that explores with its window, and without a verdict, if a run
-	// of the worker before has ended its own alike. See [Explored].
+	// NewEnds ends an exploring run with its window, and without a verdict, if an earlier run of
+	// the worker had an equivalent end. See [Explored].
 	NewEnds bool `json:"newEnds,omitempty"`
-	// InPlace has the run go on in the worker itself instead of in a copy, for
-	// debuggers, the race detector, and logs. The worker does nothing else then.
+	// InPlace makes the run continue in the worker itself instead of in a copy, for debuggers, the
+	// race detector, and logs. The worker does nothing else afterwards.
 	InPlace bool `json:"inPlace,omitempty"`
 	// Session has the run visited at one place after another; see [Visiting].
 	Session bool `json:"session,omitempty"`
@@ -68,7 +67,7 @@ func Sealed(job Job) Job {
 	return job
 }
 
-// Fork is a place in a run from which copies of it go on.
+// Fork is a place in a run from which copies of it continue.
 type Fork struct {
 	At sim.Mark `json:"at"`
 	// Ways are how: one copy for each.
@@ -77,11 +76,11 @@ type Fork struct {
 
 // Way says how a copy of a run continues: by a tape of its own, or by a branch.
 type Way struct {
-	// Tape is an open one, of the whole run: what lies before the fork is the run's own.
+	// Tape is an open tape of the whole run: up to the fork it is the run's own.
 	Tape []byte `json:"tape,omitempty"`
-	// Branch says how, if there is no tape; that it is at the fork goes without saying.
+	// Branch says how, if there is no tape; its place is the fork.
 	Branch scenario.Branch `json:"branch,omitzero"`
-	// Whole has the copy go on to its end and be judged, whatever NewEnds says.
+	// Whole makes the copy run to its end and be judged, whatever NewEnds says.
 	Whole bool `json:"whole,omitempty"`
 }
 
@@ -97,34 +96,33 @@ func (j Job) traceRecords() int {
 	return maxRecords
 }
 
-// Answer is what a worker says of a job.
+// Answer is a worker's answer to a job.
 type Answer struct {
 	Verdict scenario.Verdict `json:"verdict"`
 	// Report is the verdict for people.
 	Report string `json:"report"`
-	// Diverged means that the tape did not fit.
+	// Diverged means that the tape did not fit the run.
 	Diverged bool `json:"diverged,omitempty"`
 	// Error is why there is no verdict.
 	Error string `json:"error,omitempty"`
-	// Notes say what went wrong on the way and was put right, a sentence each.
+	// Notes say what failed and was retried, a sentence each.
 	Notes []string `json:"-"`
-	// Began is when, on the world's clock, the history's clock stood at zero.
+	// Began is the origin of the history's clock, on the world's clock.
 	Began time.Duration `json:"began,omitempty"`
-	// Processor is the processor time that the run has taken, and Memory the most
-	// memory that it had, in bytes.
+	// Processor is the processor time of the run, and Memory its largest memory, in bytes.
 	Processor time.Duration `json:"processor,omitempty"`
 	Memory    int64         `json:"memory,omitempty"`
-	// Details are there if the job asked for them.
+	// Details are set if the job requested them.
 	Details *Details `json:"details,omitempty"`
-	// Explored is there if the run was one that explores.
+	// Explored is set if the run was exploring.
 	Explored *Explored `json:"explored,omitempty"`
-	// Looks are those that the job asked for.
+	// Looks are those that the job requested.
 	Looks []explore.Look `json:"looks,omitempty"`
-	// Forks are the answers of copies that went on in other ways, by fork and way.
+	// Forks are the answers of the copies, by fork and way.
 	Forks [][]Reply `json:"forks,omitempty"`
 }
 
-// Reply is what becomes of a copy: its answer, or why there is none.
+// Reply is the result of a copy: its answer, or why there is none.
 type Reply struct {
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	Died      string          `json:"died,omitempty"`
@@ -153,7 +151,7 @@ func (r Reply) Read(seed uint64) (Answer, error) {
 	return answer, err
 }
 
-// Details are what a smaller run is made from.
+// Details are the input for shrinking.
 type Details struct {
 	// Plan is the text of the plan, Parts the steps that the clients took, and Tape
 	// the decisions.
@@ -162,7 +160,7 @@ type Details struct {
 	Tape  []byte          `json:"tape"`
 	// Forced is how the schedule deviated from taking turns.
 	Forced sim.Forced `json:"forced"`
-	// Schedule is what it was drawn with.
+	// Schedule is the configuration that it was drawn with.
 	Schedule sim.Schedule `json:"schedule"`
 }
 

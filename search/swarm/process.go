@@ -23,19 +23,18 @@ import (
 // the simulator, or a limit.
 var ErrDied = errors.New("the run ended its process")
 
-// ErrOutside means that something else than a run ended its process: a SIGKILL from
-// somebody or from a kernel without memory, or memory that the machine did not have. It
-// says nothing about the run.
+// ErrOutside means that something other than the run ended its process: a SIGKILL by somebody or by
+// the kernel when memory ran out, or memory that the machine did not have. It says nothing about
+// the run.
 var ErrOutside = errors.New("the process of the run was ended from outside")
 
-// errLate is ErrDied for a run that took too long on the clock, which can be because the
-// machine is busy.
+// errLate is ErrDied for a run that took too much real time, possibly because the machine is busy.
 var errLate = fmt.Errorf("%w for its time on the clock", ErrDied)
 
 // WorkerArgument is the argument that makes this binary a worker.
 const WorkerArgument = "worker"
 
-// process is one worker, seen from the coordinator. One goroutine uses it; only kill may be
+// process is one worker, from the coordinator's side. One goroutine uses it; only kill may be
 // called from others.
 type process struct {
 	command *exec.Cmd
@@ -43,7 +42,7 @@ type process struct {
 	in      io.WriteCloser
 	out     *bufio.Reader
 	errors  *complaint
-	tape    *os.File // memory for the tape of a run, which outlives the worker
+	tape    *os.File // shared memory for a run's tape, which outlives the worker
 	once    sync.Once
 	ended   bool // it has been waited for
 }
@@ -72,7 +71,7 @@ func startProcess(binary string, kind kind) (*process, error) {
 	if kind.environment != "" {
 		command.Env = append(command.Env, kind.environment)
 	}
-	// An interrupt is for this process, which ends the workers.
+	// An interrupt is only for this process, which ends the workers.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	tape, err := newTape()
 	if err != nil {
@@ -102,8 +101,8 @@ func startProcess(binary string, kind kind) (*process, error) {
 	return p, nil
 }
 
-// endAtRace is the variable that ends a worker at the first data race, if it was
-// built to look for them: what a worker says is only read when it dies.
+// endAtRace is the environment variable that ends a worker at the first data race, if it was built
+// with the race detector: a worker's output is only read when it dies.
 func endAtRace() string {
 	return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" halt_on_error=1")
 }
@@ -126,7 +125,7 @@ func (p *process) do(job Job) (Answer, error) {
 	if p.ask(job, &r) == nil {
 		return r.Read(job.Spec.Seed)
 	}
-	p.wait() // by then all that it printed has been read
+	p.wait() // now all of its output has been read
 	cause := errWorker
 	if job.InPlace {
 		cause = ErrDied

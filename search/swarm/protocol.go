@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// ErrProtocol means that a worker was built from other source than the coordinator, so that
-// the two would misunderstand each other.
+// ErrProtocol means that a worker was built from other source than the coordinator, so that they
+// may misunderstand each other.
 var ErrProtocol = errors.New("the worker was built from other source than this command; run `make build` and try again")
 
-// protocol identifies what jobs and answers look like. It follows from their
-// types, so that nobody has to remember to change it.
+// protocol identifies the format of jobs and answers. It is derived from their types, so that
+// nobody has to remember to change it.
 var protocol = func() string {
 	var b strings.Builder
 	describeType(&b, reflect.TypeFor[Job](), map[reflect.Type]bool{})

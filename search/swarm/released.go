@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// WorkReleased is the whole of a worker that simrun builds and starts for a released version: name is
-// what --target calls it. It ends the process if it cannot work.
+// WorkReleased is the main function of a worker that simrun builds and starts for a released version:
+// name is its --target. It exits if it cannot work.
 func WorkReleased(name string, made func() target.Target) {
 	if len(os.Args) != 2 || os.Args[1] != WorkerArgument {
 		fail(fmt.Errorf("expected to be started by simrun --target %s, found the arguments %q", name, os.Args[1:]))

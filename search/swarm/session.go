@@ -35,8 +35,8 @@ type Standing struct {
 	Decisions uint64        `json:"decisions"`
 	Hash      uint64        `json:"hash"`
 	Stacks    string        `json:"stacks,omitempty"`
-	// Over says why the run ended before the place that was asked for, and Died how
-	// its process did, if it did; the run then stands where it stood before.
+	// Over says why the run ended before the requested place, and Died how its process ended, if it
+	// did; the run then stays where it was.
 	Over string `json:"over,omitempty"`
 	Died string `json:"died,omitempty"`
 	// Error is why the run could not begin.
@@ -79,22 +79,22 @@ func (s *Session) ask(question any) (at Standing, err error) {
 // Close ends the session.
 func (s *Session) Close() { s.worker.wait() }
 
-// checkpointEvery is how much simulated time lies between two checkpoints of a session.
-// Each is a copy of the process that stands still.
+// checkpointEvery is the simulated time between two checkpoints of a session. Each is a paused copy
+// of the process.
 const checkpointEvery = time.Second
 
-// visited is the worker's side of a session, in the worker itself and in each copy. Every
-// copy stays at one place while a copy of its own runs on. The one that is furthest reads
-// questions; asked for an earlier place, it exits and hands the question back.
+// visited is the worker's side of a session, in the worker itself and in each copy. Every copy
+// pauses at one place while a copy of its own runs on. The furthest one reads questions; asked for
+// an earlier place, it exits and hands the question back.
 type visited struct {
 	in     *bufio.Reader
 	out    *os.File
 	limits fork.Limits
 
 	copy  *fork.Copy    // this process, nil for the worker
-	at    time.Duration // where the run stands, since the world began
+	at    time.Duration // where the run is, since the world began
 	mark  sim.Mark      // where this copy was to pause
-	to    Visit         // the place that was asked for
+	to    Visit         // the requested place
 	world *sim.World
 }
 
@@ -128,7 +128,7 @@ func (v *visited) stand() {
 	if v.copy != nil {
 		v.at = here.Now
 		if v.mark.Decision == 0 || here.Decisions < v.mark.Decision {
-			v.at = v.mark.Instant // nothing more happens before it
+			v.at = v.mark.Instant // nothing happens before it
 		}
 		if !v.to.ahead(v.at, here.Decisions) {
 			v.answer(v.standing())
@@ -185,7 +185,7 @@ func (v *visited) over(run *scenario.Run) {
 	}
 }
 
-// ahead and behind report whether a place lies ahead of or behind where a run stands.
+// ahead and behind report whether a place is ahead of or behind the run.
 func (v Visit) ahead(at time.Duration, decisions uint64) bool {
 	return v.Decision > decisions || v.Decision == 0 && v.At > at
 }
@@ -194,7 +194,7 @@ func (v Visit) behind(at time.Duration, decisions uint64) bool {
 	return v.Decision > 0 && v.Decision < decisions || v.Decision == 0 && v.At < at
 }
 
-// standing describes where the run stands.
+// standing describes where the run is.
 func (v *visited) standing() Standing {
 	here := v.world.Progress()
 	s := Standing{At: here.Now, Decisions: here.Decisions, Hash: here.Hash}

@@ -22,7 +22,7 @@ type Limits struct {
 	Run fork.Limits
 }
 
-// DefaultLimits use all cores.
+// DefaultLimits returns limits that use all cores.
 func DefaultLimits() Limits { return Limits{Workers: runtime.NumCPU(), Run: fork.DefaultLimits} }
 
 // String lists the limits for a banner.
@@ -35,19 +35,18 @@ type Config struct {
 	// Spec is run for every seed from First to Last.
 	Spec        scenario.Spec
 	First, Last uint64
-	// Skip says which of these Run leaves out; nil for none.
+	// Skip says which of these Run skips; nil for none.
 	Skip func(seed uint64) bool
 	// Out is the folder under which failing runs leave their artifacts; KeepAll
 	// makes all runs do so.
 	Out     string
 	KeepAll bool
-	// Resumes says that what lies below Out is of the same range and the same binary, so
-	// that a run that is done again writes to the folder that it wrote to before. All
-	// others get a folder of their own.
+	// Resumes says that the contents of Out are from the same range and binary, so that a repeated
+	// run writes to the folder that it wrote to before. Otherwise every run gets a new folder.
 	Resumes bool
-	// InPlace makes each run in a worker of its own instead of a copy of one.
+	// InPlace runs each run in a worker of its own instead of in a copy of one.
 	InPlace bool
-	// Verbose asks for reports that say all that is known of a run.
+	// Verbose asks for reports with everything that is known of a run.
 	Verbose bool
 	Limits  Limits
 }
@@ -58,10 +57,10 @@ type Outcome struct {
 	Report  string
 	// Notes say what failed and was retried, a sentence each.
 	Notes []string
-	// Err is what went wrong besides: no verdict, no artifacts, a seed that was two
-	// different runs, which is ErrNotDeterministic, or one whose process the machine
-	// ended each time, which is ErrOutside and has no verdict. A run that ended its own
-	// process is none of these but a failure of the seed.
+	// Err is any other problem: no verdict, no artifacts, a seed that was two different runs, which
+	// is ErrNotDeterministic, or one whose process the machine ended each time, which is ErrOutside
+	// and has no verdict. A run that ended its own process is not a problem but a failure of the
+	// seed.
 	Err error
 }
 
@@ -70,13 +69,13 @@ type Outcome struct {
 func Run(ctx context.Context, config Config, each func(Outcome)) {
 	pool := NewPool(config.Binary, config.Limits)
 	defer pool.Close()
-	// The error is ctx's, which the caller has.
+	// The error is ctx's, which the caller knows.
 	_ = parallel.Run(ctx, config.Limits.Workers, config.seeds(),
 		func(ctx context.Context, seed uint64) (Outcome, error) { return config.run(ctx, pool, seed) },
 		func(_ uint64, outcome Outcome) error { each(outcome); return nil })
 }
 
-// seeds returns the seeds that are not left out, one after the other.
+// seeds returns an iterator over the seeds that are not skipped.
 func (c Config) seeds() func() (uint64, bool) {
 	seed, more := c.First, true
 	return func() (uint64, bool) {
@@ -116,8 +115,8 @@ func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, erro
 	return outcome, nil
 }
 
-// confirm repeats a failure in a fresh worker, which writes the artifacts
-// first. Whatever becomes of that, the failure itself is not lost.
+// confirm repeats a failure in a fresh worker, which first writes the artifacts. Whatever happens
+// then, the failure itself is not lost.
 func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) Outcome {
 	spec := job.Spec
 	known := Outcome{Verdict: first.Verdict, Report: first.Report}
@@ -173,7 +172,7 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	}
 }
 
-// folder makes the folder for the artifacts of a run.
+// folder creates the folder for the artifacts of a run.
 func (c Config) folder(spec scenario.Spec) (string, error) {
 	path := filepath.Join(c.Out, spec.Name())
 	if !c.Resumes {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// curve is the share of some bugs that is found within a time.
+// curve is the share of some bugs that is found within a given time.
 type curve struct {
 	title string
 	color color.Color
@@ -25,8 +25,8 @@ type curve struct {
 	bugs [][]result
 }
 
-// curvesOf returns a curve for each half of some mutants, and one for results of hunts in
-// other runs if there are any, whose edits may have been older ones.
+// curvesOf returns a curve for each half of the mutants, and one for results of hunts in other runs
+// if there are any, perhaps with older edits.
 func curvesOf(all []mutant.Mutant, results []result) []curve {
 	halves := map[string]*curve{
 		tuned:   {title: "in the scenario any: bugs that it was tuned on", color: color.RGBA{G: 0x72, B: 0xb2, A: 0xff}},
@@ -50,8 +50,8 @@ func curvesOf(all []mutant.Mutant, results []result) []curve {
 	return slices.DeleteFunc([]curve{*halves[tuned], *halves[heldOut], earlier}, func(c curve) bool { return len(c.bugs) == 0 })
 }
 
-// at returns the share found within some seconds of processor time, in percent: the mean over
-// all bugs of the share of its trials.
+// at returns the share found within a number of seconds of processor time, in percent: the mean
+// over all bugs of the share of successful trials.
 func (c curve) at(seconds float64) float64 {
 	sum := 0.0
 	for _, trials := range c.bugs {
@@ -66,7 +66,7 @@ func (c curve) at(seconds float64) float64 {
 	return 100 * sum / float64(len(c.bugs))
 }
 
-// points returns the steps of a curve up to some seconds.
+// points returns the steps of a curve up to a number of seconds.
 func (c curve) points(until float64) plotter.XYs {
 	seconds := []float64{firstSecond}
 	for _, trials := range c.bugs {
@@ -84,10 +84,10 @@ func (c curve) points(until float64) plotter.XYs {
 	return points
 }
 
-// firstSecond is where the axis of time begins.
+// firstSecond is where the time axis begins.
 const firstSecond = 0.1
 
-// drawCurves draws curves as SVG, up to some seconds.
+// drawCurves draws curves as SVG, up to a number of seconds.
 func drawCurves(curves []curve, until float64) ([]byte, error) {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	plotter.DefaultFont = plot.DefaultFont
@@ -119,6 +119,6 @@ func drawCurves(curves []curve, until float64) ([]byte, error) {
 	p.Draw(draw.Crop(canvas, vg.Points(6), -vg.Points(12), vg.Points(6), -vg.Points(8)))
 	var out bytes.Buffer
 	_, err := picture.WriteTo(&out)
-	// Not everybody has the font that gonum names. Arial has the same widths.
+	// Not every system has gonum's font. Arial has the same widths.
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif")), err
 }

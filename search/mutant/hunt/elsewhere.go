@@ -9,13 +9,13 @@ import (
 // own stands for the runs that a mutant names.
 const own = "own"
 
-// everywhere are the flags of the runs in which every mutant is hunted, unless --in says
-// otherwise: a scenario that was made for one bug says nothing of the next one. Short hunts
-// are in the runs that a mutant names, where its bug shows soonest.
+// everywhere are the flags of the runs in which every mutant is hunted, unless --in says otherwise:
+// a scenario made for one bug says nothing about the next one. Short hunts use the runs that a
+// mutant names, where its bug shows soonest.
 var everywhere = []string{"--scenario", "any"}
 
-// elsewhere has each mutant hunted in other runs than its own, if it is to be. A mutant with
-// other flags has results of its own, as keyOf tells them apart.
+// elsewhere makes each mutant be hunted in other runs than its own if the flags say so. A mutant
+// with other flags has results of its own, distinguished by keyOf.
 func elsewhere(chosen []mutant.Mutant, o options) []mutant.Mutant {
 	in := o.in
 	if len(in) == 0 {
@@ -37,12 +37,12 @@ func elsewhere(chosen []mutant.Mutant, o options) []mutant.Mutant {
 	return moved
 }
 
-// comparing reports whether hunts are compared with each other, which leaves the track
-// record alone.
+// comparing reports whether hunts are compared with each other, which does not touch the track
+// record.
 func (o options) comparing() bool { return o.compare || len(o.in) > 0 }
 
-// strategies are those that are compared: all, or for other runs alone the first, which
-// is what simrun does.
+// strategies returns the strategies to compare: all, or with --in only the first, which is
+// simrun's.
 func (o options) strategies() []strategy {
 	if o.compare {
 		return strategies

@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// fitting returns the mutants whose edits fit the code that is built. It tries them before anything is built, as code that has
-// moved is the likeliest mistake: one that does not fit the code of go.mod is an error. Of other code it is said, and the mutant is left out.
+// fitting returns the mutants whose edits apply to the code that is built. It checks that before anything is built, as moved code is
+// the likeliest mistake: an edit that does not apply to the code of go.mod is an error; with --use, the mutant is reported and skipped.
 func (o options) fitting(all []mutant.Mutant, stdout io.Writer) ([]mutant.Mutant, error) {
 	source, err := selfbuild.Source()
 	if err != nil {

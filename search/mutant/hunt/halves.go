@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// The halves of the mutants: those that scenarios and rules may be made for, and those that
-// are held out, which show what is found of bugs that nobody has looked at.
+// The halves of the mutants: those that scenarios and rules may be tuned on, and the held-out ones,
+// which predict how many unknown bugs are found.
 const (
 	tuned   = "tuned"
 	heldOut = "held-out"
@@ -21,15 +21,15 @@ func half(m mutant.Mutant) string {
 	return tuned
 }
 
-// share is what was found of some bugs.
+// share is the result for a group of bugs.
 type share struct {
 	found, hunted int
-	// seconds is the processor time until the detection, the median of each bug.
+	// seconds is the processor time until detection, the median of each bug.
 	seconds []float64
 }
 
-// sharesOf says what was found of each half of some mutants, a line each. Controls are left
-// out, and so are edits that are nobody's bug.
+// sharesOf says what was found of each half of the mutants, one line each. It leaves out controls
+// and edits that are nobody's bug.
 func sharesOf(all []mutant.Mutant, results []result) string {
 	shares := map[string]*share{tuned: {}, heldOut: {}}
 	for _, m := range all {

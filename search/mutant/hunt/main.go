@@ -1,48 +1,45 @@
-// Command hunt answers one question: in how many seeds does simulation find the
-// bugs that are known?
+// Command hunt answers one question: in how many seeds does simulation find known bugs?
 //
-// It builds simrun with all of them inside, each to be switched on by itself. For each
-// mutant it runs seeds of the scenario any until one fails. A failure counts if the same
-// seed passes without the bug, and breaks nothing that the bug cannot break. That is
-// repeated for several ranges of seeds; each is a trial. Controls, which are no bugs, must
-// not fail at all.
+// It builds simrun with all of them inside, each switched on separately. For each mutant it runs
+// seeds of the scenario any until one fails. A failure counts if the same seed passes without the
+// bug, and breaks only guarantees that the bug can break. That is repeated for several ranges of
+// seeds; each is a trial. Controls, which are not bugs, must never fail.
 //
 //	go run ./search/mutant/hunt [--only A03,A01] [--trials 20] [--seeds 5000] [--time 10m]
 //
-// Every trial is written to --results as it ends, and is not made again if it is there: an
-// interrupted hunt goes on where it was. With --table the results become a table in
-// Markdown, and with --curve a picture. Other hunts:
+// Every trial is written to --results as it ends, and is not repeated if it is there: an
+// interrupted hunt resumes. With --table the results become a table in Markdown, and with --curve a
+// picture. Other hunts:
 //
-//   - --use hunts in other code than that of go.mod. Mutants that do not fit it are left out.
-//   - --short hunts the mutants that have a budget, within that budget and in the runs that
-//     they name, and writes no table.
-//   - --half hunts the tuned or the held-out ones alone. Every third mutant, by a hash of its
-//     name, is held out: nothing is tuned on it. What is found is reported for both halves.
-//   - --in, which can be given many times, hunts in other runs, such as own, those that the
-//     mutant names, to find out in which a bug shows sooner. It takes all flags of simrun
-//     that say what a run is: simrun itself reads them.
-//   - --compare hunts with each strategy of schedules, and the table says which finds what.
+//   - --use hunts in other code than that of go.mod. Mutants that do not apply to it are skipped.
+//   - --short hunts the mutants that have a budget, within it and in the runs that they name, and
+//     writes no table.
+//   - --half hunts only the tuned or the held-out ones. Every third mutant, by a hash of its name,
+//     is held out: nothing is tuned on it. Results are reported for both halves.
+//   - --in, which can be repeated, hunts in other runs, such as own, those that the mutant names,
+//     to find out where a bug shows sooner. It takes all flags of simrun that say what a run is.
+//   - --compare hunts with each strategy of schedules, and the table shows which finds what.
 //   - --probe counts how often runs without a bug reach the places of the edits.
-//   - --target controlplane hunts those of the control plane of Kubernetes, and --target http all others by clients of whole API servers.
+//   - --target controlplane hunts those of Kubernetes' control plane, and --target http all others with clients of whole API servers.
 //   - --together hunts all those in the same runs.
-//   - --shrink makes failing runs smaller that were found before.
+//   - --shrink shrinks failing runs that were found before.
 //   - --replays records failures, and replays each in a process of its own.
 //   - --suites runs the tests of the edited packages with each edit.
 //
-// The exit code is 0 if every bug that is expected to be found was, and no control
-// failed; 1 if not; 2 if the hunt could not be made.
+// The exit code is 0 if every bug that should be found was, and no control failed; 1 if not; 2 if
+// the hunt was impossible.
 //
 //   - trial.go: one trial, and what counts as found
-//   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds
-//     what, and in which runs
-//   - runner.go: runs in worker processes, and what a hunt looks at in a verdict
-//   - halves.go: what was found of the mutants that were tuned on, and of the others
+//   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds what, and
+//     in which runs
+//   - runner.go: runs in worker processes, and a hunt's view of a verdict
+//   - halves.go: results for the tuned and the held-out mutants
 //   - probe.go: how often runs reach the edits
 //   - tested.go, together.go: mutants in tests of package simtest, one by one or in the same runs
-//   - fitting.go: which mutants fit the code
-//   - suite.go, suite_build.go: what the tests of the edited package say of the edit
-//   - smaller.go: failing runs made smaller
-//   - replays.go: failures that are recorded and replayed
+//   - fitting.go: which mutants apply to the code
+//   - suite.go, suite_build.go: whether the tests of the edited package notice the edit
+//   - smaller.go: shrinking failing runs
+//   - replays.go: recording and replaying failures
 //   - results.go: the file of results
 //   - table.go, smaller_table.go, curve.go: the tables, and the picture
 package main
@@ -108,20 +105,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.only, "only", "", "hunt these `mutants` alone, in this order: names, separated by commas; a name that ends in * stands for all that begin so")
+	flags.StringVar(&o.only, "only", "", "hunt only these `mutants`, in this order: names, separated by commas; a name that ends in * is a prefix")
 	flags.IntVar(&o.trials, "trials", 1, "trials for each mutant, each with seeds of its own")
-	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
-	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time that a trial has, and ends soon after")
-	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are hunted at a time")
+	flags.IntVar(&o.seeds, "seeds", 5000, "the most seeds of a trial")
+	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time of a trial, which ends soon after it")
+	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "number of mutants hunted concurrently")
 	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it, in the runs that they name")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
-	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
-	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
+	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, shrink one failing run of each mutant that was found")
+	flags.BoolVar(&o.compare, "compare", false, "hunt with each strategy of schedules in turn")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
-	flags.StringVar(&o.target, "target", "", "hunt in tests, which are those of a `target`: controlplane or operator, which have mutants of their own, or http")
-	flags.BoolVar(&o.together, "together", false, "with --target controlplane: switch all mutants on in the same runs, and find out which of them make one fail")
-	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
+	flags.StringVar(&o.target, "target", "", "hunt in the tests of a `target`: controlplane or operator, which have mutants of their own, or http")
+	flags.BoolVar(&o.together, "together", false, "with --target controlplane: switch all mutants on in the same runs, and find out which of them make a run fail")
+	flags.StringVar(&o.half, "half", "", "hunt only one `half` of the mutants: tuned or held-out")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
@@ -131,7 +128,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		o.use = append(o.use, use...)
 		return err
 	})
-	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
+	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and appended to")
 	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
 	flags.StringVar(&o.curve, "curve", "", "draw the share of bugs found against processor time, as SVG, to this `file`")
 	if err := flags.Parse(args); err != nil {
@@ -218,7 +215,7 @@ func isNamed(name, word string) bool {
 	return name == word || isPrefix && strings.HasPrefix(name, prefix)
 }
 
-// hunt makes the trials that are missing and returns what was lost.
+// hunt makes the missing trials and returns what was not found.
 func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writer) (lost []string, err error) {
 	results, err := openResults(o.results)
 	if err != nil {
@@ -295,8 +292,8 @@ func (h *hunter) withPool(hunt func() error) error {
 	return hunt()
 }
 
-// mutants hunts mutants, some at a time. One that is hunted
-// in several kinds of runs has them one after the other.
+// mutants hunts several mutants concurrently. One that is hunted in several kinds of runs has them
+// in turn.
 func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 	var same [][]mutant.Mutant
 	for _, m := range chosen {
@@ -320,7 +317,7 @@ func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 	return err
 }
 
-// shrinkAll makes a failing run of each mutant smaller.
+// shrinkAll shrinks a failing run of each mutant.
 func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
 	binary, err := h.build()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// probeAll runs seeds without a bug, in the runs of each mutant, and prints how often they
-// reached the places of its edits. It returns the edits whose place no run reached: no such
-// run can show their bugs. One worker runs all, and its boot counts for the first run.
+// probeAll runs seeds without a bug, in the runs of each mutant, and prints how often they reached
+// the places of its edits. It returns the edits whose places no run reached: such runs cannot show
+// their bugs. One worker runs all, and its boot counts as part of the first run.
 func (h *hunter) probeAll(ctx context.Context, chosen []mutant.Mutant) (unreached []string, err error) {
 	scratch, err := os.MkdirTemp("", "hunt-probes-")
 	if err != nil {
@@ -42,11 +42,11 @@ func count(times uint64) string {
 	return fmt.Sprintf("%d times", times)
 }
 
-// reached is how often some runs got to the places of each mutant's edits, and in how many of
-// the runs they did.
+// reached counts how often runs reached the places of each mutant's edits, and in how many of the
+// runs.
 type reached struct{ times, runs map[string][]uint64 }
 
-// probe counts for each kind of runs once, whatever mutants name it.
+// probe counts once for each kind of runs, whatever mutants name it.
 func (h *hunter) probe(ctx context.Context, chosen []mutant.Mutant) (unreached []string, err error) {
 	known := map[string]reached{}
 	for _, m := range chosen {

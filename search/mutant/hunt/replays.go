@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	replaySeeds   = 12 // that are run with each mutant
+	replaySeeds   = 12 // per mutant
 	replaysPerBug = 5  // at most
 )
 
-// replayAll records failures of many mutants with simrun, and runs each again in a process
-// of its own with simrun replay, which has to come to the same hash.
+// replayAll records failures of many mutants with simrun, and replays each in a process of its own,
+// which must have the same hash.
 func (h *hunter) replayAll(ctx context.Context, chosen []mutant.Mutant) error {
 	binary, err := h.build()
 	if err != nil {
@@ -47,8 +47,8 @@ func (h *hunter) replayAll(ctx context.Context, chosen []mutant.Mutant) error {
 	return nil
 }
 
-// replayOne records and replays up to limit failures of a mutant. One worker writes all, so
-// that each replay has another past than what it repeats.
+// replayOne records and replays up to limit failures of a mutant. One worker records them all, so
+// that no replay has the same past as its recording.
 func (h *hunter) replayOne(ctx context.Context, binary string, m mutant.Mutant, limit int) (recorded, different int, err error) {
 	if len(m.Hunt) == 0 {
 		return 0, 0, nil
@@ -95,8 +95,8 @@ func (h *hunter) replayOne(ctx context.Context, binary string, m mutant.Mutant, 
 	return recorded, different, nil
 }
 
-// failedWithTape reports whether a run failed. One that killed its worker before it began
-// has no tape, and cannot be replayed.
+// failedWithTape reports whether a run failed. One that killed its worker before it began has no
+// tape, and cannot be replayed.
 func failedWithTape(folder string) (bool, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "verdict.json"))
 	if err != nil {
@@ -112,8 +112,7 @@ func failedWithTape(folder string) (bool, error) {
 	return found.Outcome == "failed" && err == nil, nil
 }
 
-// simrunWith runs simrun with a mutant on and returns what it printed. A failure that it
-// found is no error.
+// simrunWith runs simrun with a mutant on and returns its output. A failing seed is not an error.
 func simrunWith(ctx context.Context, binary, on string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, binary, arguments...)
 	command.Env = append(os.Environ(), mutant.Variable+"="+on)

@@ -15,48 +15,46 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// result is one line of the file: a trial, or what a suite said.
+// result is one line of the file: a trial, or the result of a suite.
 type result struct {
 	Mutant string `json:"mutant"`
-	// Key stands for the edit, so that results of another are not taken for its.
+	// Key identifies the edit, so that results of an older edit are not used.
 	Key string `json:"edit"`
 
 	// Trial counts from 1; 0 for a suite.
 	Trial int `json:"trial,omitempty"`
-	// Strategy is what chose the schedules if strategies are compared; empty for what
-	// simrun does.
+	// Strategy chose the schedules if strategies are compared; empty for simrun's own.
 	Strategy string `json:"strategy,omitempty"`
 	Hunt     string `json:"hunt,omitempty"`
 	First    uint64 `json:"first,omitempty"`
-	// Seeds is how many were run, with the one that failed.
+	// Seeds is how many were run, including the one that failed.
 	Seeds        int `json:"seeds,omitempty"`
 	Inconclusive int `json:"inconclusive,omitempty"`
 	// Undecided are the seeds that were inconclusive.
 	Undecided []undecided `json:"undecided,omitempty"`
-	// NoEffect is true if nothing was found, and every run has the hash of its seed
-	// without the edit.
+	// NoEffect is true if nothing was found, and every run has the same hash as without the edit.
 	NoEffect bool `json:"no_effect,omitempty"`
-	// Found is the seed that failed with the bug and passes without it, 0 for none.
+	// Found is the seed that failed with the bug and passes without it, 0 if none did.
 	Found      uint64   `json:"found,omitempty"`
 	Guarantees []string `json:"guarantees,omitempty"`
-	// Witness is what the first trial showed; one is enough to see what it looks like.
+	// Witness is what the first trial showed; one is enough as an example.
 	Witness string `json:"witness,omitempty"`
-	// Unconfirmed are the seeds that failed, but not for the bug: they do not pass
+	// Unconfirmed are the seeds that failed for another reason than the bug: they do not pass
 	// without it, or broke what it cannot break.
 	Unconfirmed []uint64 `json:"unconfirmed,omitempty"`
-	// Seconds is the processor time of the trial, and Wall the time on the clock.
+	// Seconds is the processor time of the trial, and Wall the real time.
 	Seconds float64 `json:"seconds,omitempty"`
 	Wall    float64 `json:"wall_seconds,omitempty"`
 	// Together is how many mutants were switched on at a time, 0 for one.
 	Together int `json:"together,omitempty"`
-	// Budget are the seeds that the trial had.
+	// Budget is the number of seeds available to the trial.
 	Budget int `json:"budget,omitempty"`
 
-	// Smaller is what came of making the failing run smaller, if that was done.
+	// Smaller is the result of shrinking the failing run, if that was done.
 	Smaller *smaller `json:"smaller,omitempty"`
 
-	// Suite is the package whose tests were run, and Red what failed in it, twice, and
-	// not without the edit; RedAnyway failed without it.
+	// Suite is the package whose tests were run, Red the tests that failed with the edit, twice,
+	// and pass without it, and RedAnyway those that also fail without it.
 	Suite     string   `json:"suite,omitempty"`
 	Red       []string `json:"red,omitempty"`
 	RedAnyway []string `json:"red_anyway,omitempty"`
@@ -68,13 +66,13 @@ type undecided struct {
 	Reason string `json:"reason"`
 }
 
-// results is the file, and what it holds.
+// results is the results file and its contents.
 type results struct {
 	file *os.File
 	all  []result
 }
 
-// openResults reads a file of results, and opens it for more.
+// openResults reads a results file, and opens it for appending.
 func openResults(path string) (*results, error) {
 	r := &results{}
 	text, err := os.ReadFile(path)
@@ -99,26 +97,26 @@ func openResults(path string) (*results, error) {
 
 func (r *results) close() { r.file.Close() }
 
-// add writes a result at once, so that an interrupted hunt loses one trial at most.
+// add writes a result at once, so that an interrupted hunt loses at most one trial.
 func (r *results) add(added result) error {
 	r.all = append(r.all, added)
 	return json.NewEncoder(r.file).Encode(added)
 }
 
-// keyOf tells one edit and the runs that it is looked for in from all others.
+// keyOf identifies an edit together with the runs in which it is hunted.
 func keyOf(m mutant.Mutant) string {
 	words := append(editWords(m), strings.Join(m.Hunt, " "))
 	return fmt.Sprintf("%08x", hash(append(words, m.Breaks...)...))
 }
 
-// trials are the trials of a mutant as it is now.
+// trials returns the trials of a mutant's current edit.
 func (r *results) trials(m mutant.Mutant) []result { return trialsOf(r.all, m) }
 
-// trialsOf returns each trial of what simrun does once: as it was made last, if it
-// was made again with more seeds.
+// trialsOf returns each trial of simrun's own strategy once: the last one, if it was repeated with
+// more seeds.
 func trialsOf(all []result, m mutant.Mutant) []result { return trialsBy(all, m, "") }
 
-// trialsBy is trialsOf for a strategy that is compared with others.
+// trialsBy is trialsOf for one of the compared strategies.
 func trialsBy(all []result, m mutant.Mutant, strategy string) []result {
 	key := keyOf(m)
 	var trials []result
@@ -132,8 +130,8 @@ func trialsBy(all []result, m mutant.Mutant, strategy string) []result {
 	return trials
 }
 
-// detections returns how many seeds, and how many seconds of processor time, each of some
-// trials took that found the bug, and how many seeds all of them ran.
+// detections returns how many seeds, and how many seconds of processor time, the successful trials
+// took, and how many seeds all trials ran.
 func detections(trials []result) (seeds, seconds []float64, ran int) {
 	for _, r := range trials {
 		ran += r.Seeds
@@ -144,8 +142,7 @@ func detections(trials []result) (seeds, seconds []float64, ran int) {
 	return seeds, seconds, ran
 }
 
-// suitesOf are what the suites said of a mutant's edit, whatever runs it is looked
-// for in.
+// suitesOf returns the suites' results for a mutant's edit, whatever runs it is hunted in.
 func suitesOf(all []result, m mutant.Mutant) []result {
 	key := suiteKeyOf(m)
 	return slices.DeleteFunc(slices.Clone(all), func(one result) bool {
@@ -153,7 +150,7 @@ func suitesOf(all []result, m mutant.Mutant) []result {
 	})
 }
 
-// hash is a short name for some words.
+// hash returns a short name for some words.
 func hash(words ...string) uint32 {
 	h := fnv.New32a()
 	for _, word := range words {
@@ -164,7 +161,7 @@ func hash(words ...string) uint32 {
 
 func suiteKeyOf(m mutant.Mutant) string { return fmt.Sprintf("%08x", hash(editWords(m)...)) }
 
-// editWords are all that the edits of a mutant are made of.
+// editWords returns everything that a mutant's edits consist of.
 func editWords(m mutant.Mutant) (words []string) {
 	for _, p := range m.Patches() {
 		words = append(words, p.Module, p.File, p.Anchor, p.Replacement)

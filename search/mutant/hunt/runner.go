@@ -20,25 +20,25 @@ import (
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
-// runner runs seeds with a bug switched on, or with none: the name of a mutant, or "". It
-// returns the verdict and the processor time that was used.
+// runner runs a seed with a mutant switched on, or with none if the name is "". It returns the
+// verdict and the processor time.
 type runner func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
 
-// fixes are switched on in released code with bugs of its own while others are hunted
-// in it. An edit makes another run of a seed, in which they may show although the seed
-// passes without the edit. Finding 3 is rare, and fixing it would hide expired-retry.
+// fixes are switched on in released code with bugs of its own while others are hunted in it. An
+// edit makes a seed another run, in which those bugs may show although the seed passes without the
+// edit. Finding 3 is rare, and fixing it would hide expired-retry.
 var fixes = map[string][]string{
 	"kubernetes": ofCaches,
 	"cacher":     {"fix-etcd-client"},
 	"http":       ofCaches,
-	// What finding 26 describes looks like the oldest of the known bugs.
+	// Finding 26 looks like the oldest of the known bugs.
 	"controlplane": slices.Concat(ofCaches, []string{"fix-finding-9", "fix-finding-10", "fix-finding-11", "fix-finding-12", "fix-finding-25", "fix-finding-26", "fix-finding-29"}),
 }
 
 // ofCaches are the fixes of Kubernetes' cache, its etcd client and its handlers.
 var ofCaches = []string{"fix-finding-1", "fix-etcd-client", "fix-finding-8"}
 
-// switches is what is on in a worker that runs a target: a mutant or none, and the fixes.
+// switches lists what is on in a worker that runs a target: a mutant or none, and the fixes.
 func switches(on, target string) string {
 	if strings.HasPrefix(on, "fix-") {
 		return on
@@ -53,7 +53,7 @@ func switches(on, target string) string {
 // environment is the variable that switches a mutant on in a worker.
 func environment(on, target string) string { return mutant.Variable + "=" + switches(on, target) }
 
-// runsIn has seeds run by the workers of a pool.
+// runsIn returns a runner that uses the workers of a pool.
 func runsIn(pool *swarm.Pool) runner {
 	return func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 		answer, err := pool.Do(ctx, swarm.Job{Spec: spec, Environment: environment(on, spec.Target)})
@@ -68,8 +68,8 @@ func runsIn(pool *swarm.Pool) runner {
 	}
 }
 
-// asked has simrun itself say what the runs are that a mutant is looked for in, without a
-// seed: every flag of simrun is taken, and means what it means there.
+// asked returns a function that asks simrun for the spec of the runs that a mutant is hunted in,
+// without a seed: so all flags of simrun work, with their usual meaning.
 func asked(binary string) func(ctx context.Context, m mutant.Mutant) (scenario.Spec, error) {
 	return func(ctx context.Context, m mutant.Mutant) (spec scenario.Spec, err error) {
 		flags := append([]string{"spec"}, m.Hunt...)
@@ -94,14 +94,14 @@ func asked(binary string) func(ctx context.Context, m mutant.Mutant) (scenario.S
 	}
 }
 
-// verdict is that of a run, as a hunt looks at it.
+// verdict is a run's verdict as a hunt uses it.
 type verdict struct {
 	scenario.Verdict
-	// steps is how many synchronisation points a search could decide at, if one steered.
+	// steps is how many synchronisation points a search could decide at.
 	steps uint64
 }
 
-// died is the verdict on a run that its worker did not survive.
+// died is the verdict on a run that killed its worker.
 func died(spec scenario.Spec, err error) verdict {
 	return verdict{Verdict: scenario.Verdict{
 		Seed: spec.Seed, Outcome: linearizability.Failed,
@@ -109,7 +109,7 @@ func died(spec scenario.Spec, err error) verdict {
 	}}
 }
 
-// guarantees are those that the run broke, each once.
+// guarantees returns the guarantees that the run broke, each once.
 func (v verdict) guarantees() []string {
 	var names []string
 	if v.neverEnds() {
@@ -123,22 +123,22 @@ func (v verdict) guarantees() []string {
 	return names
 }
 
-// tooSlow is true for a run that was given up because real time ran out, which on a
-// loaded machine says nothing about the code.
+// tooSlow reports whether a run was given up because real time ran out, which on a loaded machine
+// says nothing about the code.
 func (v verdict) tooSlow() bool {
 	return len(v.Violations) == 1 && slices.Contains([]string{string(fork.TookTooLong), string(fork.ProcessorTime)}, v.Violations[0].Code)
 }
 
-// neverEnds is true for a run that used up its simulated time: somebody waits for
-// ever, with the history open. simrun calls that inconclusive, as it cannot tell who
-// is to blame. A hunt can, as the same seed ends without the bug.
+// neverEnds reports whether a run used up its simulated time because a request waits forever.
+// simrun calls that inconclusive, as it cannot tell what is to blame. A hunt can, as the same seed
+// ends without the bug.
 func (v verdict) neverEnds() bool {
 	return v.Outcome != linearizability.Failed && slices.ContainsFunc(v.Reasons, func(r linearizability.Reason) bool {
 		return r.Code == linearizability.ReasonCode(sim.TimeBudget)
 	})
 }
 
-// witness is the first line of what the run found.
+// witness returns the first line of what the run found.
 func (v verdict) witness() string {
 	if len(v.Violations) == 0 {
 		return v.Reason

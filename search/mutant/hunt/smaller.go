@@ -16,18 +16,17 @@ import (
 )
 
 const (
-	// shrinkWorkers is how many candidates are tried at a time.
+	// shrinkWorkers is how many candidates are tried concurrently.
 	shrinkWorkers = 2
-	// shrinkBudget is how long the search for a smaller run may take, on the clock.
+	// shrinkBudget is the real time for shrinking a run.
 	shrinkBudget = 45 * time.Second
-	// replayProcesses is how many fresh processes replay a smaller run, and
-	// replaysEach how often each of them does.
+	// replayProcesses is how many fresh processes replay a smaller run, and replaysEach how often
+	// each of them does.
 	replayProcesses = 4
 	replaysEach     = 5
 )
 
-// smaller is what came of making a failing run smaller. Each pair is before and
-// after.
+// smaller is the result of shrinking a failing run. Each pair is before and after.
 type smaller struct {
 	Seed       uint64 `json:"seed"`
 	Guarantee  string `json:"guarantee"`
@@ -36,20 +35,19 @@ type smaller struct {
 	Faults     [2]int `json:"faults"`
 	Switches   [2]int `json:"switches"`
 	Stalls     [2]int `json:"stalls"`
-	// Tried counts candidates, Seconds is the time on the clock, and Processor the
-	// processor time with all workers, in seconds.
+	// Tried counts candidates, Seconds is the real time, and Processor the processor time of all
+	// workers, in seconds.
 	Tried     int     `json:"tried"`
 	Complete  bool    `json:"complete"`
 	Seconds   float64 `json:"seconds"`
 	Processor float64 `json:"processor"`
-	// Replays counts repetitions in fresh processes, Same those with the same hash
-	// and the same guarantee broken.
+	// Replays counts repetitions in fresh processes, and Same those with the same hash and the same
+	// broken guarantee.
 	Replays int `json:"replays"`
 	Same    int `json:"same"`
 }
 
-// shrink makes the first failure that was found of a mutant smaller, unless that has
-// been done.
+// shrink shrinks the first failure found of a mutant, unless that has been done.
 func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) error {
 	var found *result
 	for _, r := range h.trials(m) {
@@ -88,7 +86,7 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 	return h.results.add(*found)
 }
 
-// shrunk makes one failing run smaller and replays what is left.
+// shrunk shrinks a failing run and replays the result.
 func shrunk(ctx context.Context, binary string, m mutant.Mutant, spec scenario.Spec, found result) (smaller, error) {
 	s := smaller{Seed: found.Found, Guarantee: found.Guarantees[0]}
 	spec = spec.WithSeed(found.Found)
@@ -124,7 +122,7 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, spec scenario.S
 	return s, s.replay(ctx, binary, job, after)
 }
 
-// processor is the processor time of this process and of the workers that have ended.
+// processor is the processor time of this process and of its finished workers.
 func processor() (used time.Duration) {
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
 		var usage unix.Rusage
@@ -156,7 +154,7 @@ func (s *smaller) replay(ctx context.Context, binary string, job swarm.Job, firs
 	return nil
 }
 
-// text says what is left.
+// text describes the smaller run.
 func (s smaller) text() string {
 	cut := ""
 	if !s.Complete {

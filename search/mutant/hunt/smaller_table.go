@@ -30,7 +30,7 @@ Each pair is before and after. A forced switch is a deviation from goroutines ta
 |---|---|---|---|---|---|---|---|---|---|---|
 `
 
-// smallerTable renders what came of making failing runs smaller as Markdown.
+// smallerTable renders the results of shrinking as Markdown.
 func smallerTable(all []mutant.Mutant, results []result) string {
 	var rows strings.Builder
 	var operations, clients, faults, forced, seconds []float64

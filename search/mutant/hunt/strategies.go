@@ -36,8 +36,8 @@ func (s strategy) label() string {
 	return s.name + ", "
 }
 
-// steer has the strategy decide in a run. A plan of priorities is made for as many
-// steps as measure found.
+// steer makes the strategy decide in a run. A plan of priorities covers as many steps as measure
+// found.
 func (s strategy) steer(spec scenario.Spec, steps uint64) scenario.Spec {
 	if s.alter != nil {
 		schedule := spec.DrawnSchedule()
@@ -54,8 +54,8 @@ func (s strategy) steer(spec scenario.Spec, steps uint64) scenario.Spec {
 	return spec
 }
 
-// measure finds out how long a run is, from a plain one without a bug, and what
-// processor time that took.
+// measure finds out how long a run is, from a default one without a bug, and the processor time
+// that this took.
 func (s strategy) measure(ctx context.Context, run runner, spec scenario.Spec) (steps uint64, used time.Duration, err error) {
 	if s.depth == 0 {
 		return 0, 0, nil
@@ -65,7 +65,7 @@ func (s strategy) measure(ctx context.Context, run runner, spec scenario.Spec) (
 	return max(1, v.steps), used, err
 }
 
-// compare makes the trials of all strategies that are missing.
+// compare makes the missing trials of all strategies.
 func (h *hunter) compare(ctx context.Context, chosen []mutant.Mutant) error {
 	return h.withPool(func() error {
 		for _, h.by = range h.options.strategies() {

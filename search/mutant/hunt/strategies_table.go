@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// strategyTable renders which strategy finds which bug how soon.
+// strategyTable renders how soon each strategy finds each bug.
 func strategyTable(chosen []mutant.Mutant, strategies []strategy, results []result) string {
 	var b strings.Builder
 	b.WriteString("| bug | scenario |")
@@ -26,7 +26,7 @@ func strategyTable(chosen []mutant.Mutant, strategies []strategy, results []resu
 }
 
 // strategyCell is the median and the 95th percentile of runs, and of processor time until
-// a detection, of the trials that had one.
+// detection, over the successful trials.
 func strategyCell(trials []result) string {
 	runs, seconds, all := detections(trials)
 	spent := 0.0

@@ -18,21 +18,20 @@ import (
 )
 
 const (
-	// maxControl is how long the tests of a package may take without an edit, and
-	// maxLonger how many times as long as that with one.
+	// maxControl bounds the time of a package's tests without an edit, and maxLonger the factor by
+	// which they may take longer with one.
 	maxControl = 15 * time.Minute
 	maxLonger  = 4
-	// minLonger comes on top, for packages whose tests take no time.
+	// minLonger is added, for packages whose tests take almost no time.
 	minLonger = time.Minute
 )
 
-// unnamed stands for tests that a process with a panic did not get to tell of.
+// unnamed stands for tests that a process did not report because it panicked.
 const unnamed = "(a panic)"
 
-// suites runs the tests of each package that chosen mutants edit: without an edit, and
-// then with each. They run as their authors run them, with the Go that is installed and
-// no simulation. What fails without an edit as well proves nothing, and neither does
-// what does not fail again.
+// suites runs the tests of each package that the chosen mutants edit: without an edit, and then
+// with each. They run as their authors run them, with the installed Go and no simulation. A failure
+// that also occurs without the edit, or does not occur again, proves nothing.
 func (h *hunter) suites(ctx context.Context, chosen []mutant.Mutant) error {
 	var packages []string
 	missing := map[string][]mutant.Mutant{}
@@ -95,8 +94,8 @@ type suiteRunner interface {
 	run(ctx context.Context, on string, only []string, most time.Duration) (suiteRun, error)
 }
 
-// notice returns the tests that fail with an edit, do so again, and do not without it;
-// and the seconds on the clock that the first run took.
+// notice returns the tests that fail with an edit twice, and pass without it; and the real time of
+// the first run in seconds.
 func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control suiteRun) (red []string, seconds float64, err error) {
 	most := maxLonger*control.took + minLonger
 	first, err := tests.run(ctx, m.Name, nil, most)
@@ -119,13 +118,13 @@ func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control sui
 	return red, first.took.Seconds(), nil
 }
 
-// suiteRun is what one run of a package's tests came to.
+// suiteRun is the result of one run of a package's tests.
 type suiteRun struct {
-	// red are the tests that failed, ran is how many ended, one way or the other.
+	// red are the tests that failed, ran is how many ended, either way.
 	red  []string
 	ran  int
 	took time.Duration
-	// end is the end of what was printed.
+	// end is the end of the output.
 	end string
 }
 
@@ -164,10 +163,10 @@ func (t *packageTests) run(ctx context.Context, on string, only []string, most t
 	return ran, nil
 }
 
-// stillRunning is how the testing package names a test that the time limit ended.
+// stillRunning matches the names of tests that a time limit ended.
 var stillRunning = regexp.MustCompile(`^\t+(Test\w+)(/.*)? \(`)
 
-// readEvents reads what `go tool test2json` prints.
+// readEvents parses the output of `go tool test2json`.
 func readEvents(out []byte) suiteRun {
 	var ran suiteRun
 	fail := func(name string) {
@@ -209,7 +208,7 @@ func redText(red []string) string {
 	return "red: " + strings.Join(red, ", ")
 }
 
-// lastLines is the end of a text: why a process gave up.
+// lastLines returns the end of a text: why a process gave up.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")

@@ -17,8 +17,8 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// packageTests are the tests of a package as a program, with mutants inside that
-// mutant.Variable switches on.
+// packageTests are the tests of a package as a binary that contains mutants, which mutant.Variable
+// switches on.
 type packageTests struct {
 	binary string
 	folder string // of the package's source, where tests expect to run
@@ -64,7 +64,7 @@ func buildTests(ctx context.Context, pkg string, mutants []mutant.Mutant) (*pack
 	return tests, nil
 }
 
-// overlayOnly are the flags of the go command that make some edits of one module, and no others.
+// overlayOnly returns the go command's flags that apply some edits of one module, and no others.
 func overlayOnly(source, dir, scratch string, patches []overlay.Patch) ([]string, error) {
 	project := overlay.Project{Dir: source}
 	if dir != source {
@@ -85,8 +85,8 @@ func overlayOnly(source, dir, scratch string, patches []overlay.Patch) ([]string
 	return made.Flags(), err
 }
 
-// requiring is a go.mod with what the module in a folder requires directly: its tests may
-// need modules that nothing here does.
+// requiring returns a go.mod that also has the direct requirements of the module in a folder: its
+// tests may need modules that are not used here.
 func requiring(goMod, dir string) ([]byte, error) {
 	var files [2]*modfile.File
 	for i, name := range []string{goMod, filepath.Join(dir, "go.mod")} {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// table renders results as Markdown: the bugs, those that were not found with the
-// reason, those that have not been hunted yet, and the controls.
+// table renders results as Markdown: the bugs, those not found with the reason, those not hunted
+// yet, and the controls.
 func table(all []mutant.Mutant, results []result) string {
 	var bugs, shown, missed, waiting, controls []string
 	hunted, found, tested, silent := 0, 0, 0, 0
@@ -118,7 +118,7 @@ func controlRow(m mutant.Mutant, trials []result) string {
 	return fmt.Sprintf("| %s | %s | %s | %d | %d |\n", m.Name, cell(m.Summary), cell(m.Equivalent), seeds, len(failures))
 }
 
-// files are those that a mutant edits, each once.
+// files returns the files that a mutant edits, each once.
 func files(m mutant.Mutant) string {
 	var names []string
 	for _, p := range m.Patches() {
@@ -129,7 +129,7 @@ func files(m mutant.Mutant) string {
 	return strings.Join(names, "`, `")
 }
 
-// command is the run that shows the bug.
+// command is the command that shows the bug.
 func command(m mutant.Mutant) string {
 	return fmt.Sprintf("`simrun --mutant %s %s --seeds 1-5000`", m.Name, strings.Join(m.Hunt, " "))
 }
@@ -147,10 +147,10 @@ func suiteCell(m mutant.Mutant, results []result) string {
 	return strings.Join(suites[0].Red, ", ")
 }
 
-// cell keeps text from ending a cell.
+// cell escapes text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
-// quantile is the smallest of the values that is not below a share q of them.
+// quantile returns the smallest value that is not below a share q of the values.
 func quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]

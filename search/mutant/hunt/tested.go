@@ -35,8 +35,8 @@ func (o options) testedTarget() (*selfbuild.Tested, error) {
 	return nil, fmt.Errorf("--target: expected one of %s, found %q", strings.Join(names, ", "), o.target)
 }
 
-// testedAll hunts mutants in tests. A trial is a run of the test with the seeds that it
-// has left, until one fails that passes without the mutant.
+// testedAll hunts mutants in tests. A trial runs the test with its remaining seeds, until one fails
+// that passes without the mutant.
 func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) error {
 	fmt.Fprintln(h.stdout, "building target", t.Name, "with all mutants inside; minutes the first time")
 	all, err := h.options.fitting(t.ToChoose(namesOf(chosen)...), io.Discard)
@@ -102,7 +102,7 @@ func (h *hunter) testedTrial(ctx context.Context, binary, test string, m mutant.
 			if ran.seeds == 0 {
 				break
 			}
-			next += uint64(ran.seeds) // on a busy machine there is processor time left
+			next += uint64(ran.seeds) // a busy machine leaves processor time unused
 			continue
 		}
 		without, err := h.testedRun(ctx, binary, test, "", ran.failed, ran.failed, left)
@@ -120,15 +120,15 @@ func (h *hunter) testedTrial(ctx context.Context, binary, test string, m mutant.
 	return r, nil
 }
 
-// testedOutcome is what a run of the test came to.
+// testedOutcome is the result of a run of the test.
 type testedOutcome struct {
 	failed  uint64 // 0 for none
-	seeds   int    // with the one that failed
+	seeds   int    // including the failing one
 	witness string
 	seconds float64 // of processor time
 }
 
-// testedReport is what is read of the file that a test of simtest writes with -simtest.report.
+// testedReport is the used part of the file that simtest writes for -simtest.report.
 type testedReport struct {
 	Passed  int `json:"passed"`
 	Failure *struct {
@@ -141,7 +141,7 @@ type testedReport struct {
 	} `json:"failure"`
 }
 
-// witness is the first line of why a run failed: a guarantee that was broken, or else what the run logged last.
+// witness is the first line of why a run failed: a broken guarantee, or else the last line that the run logged.
 func (r *testedReport) witness() string {
 	text := r.Failure.Stop
 	if log := r.Failure.Log; len(log) > 0 {
@@ -154,10 +154,10 @@ func (r *testedReport) witness() string {
 	return line
 }
 
-// notBooted is what a test says where there is nothing to run seeds in, which is what some mutants do.
+// notBooted is what a test says if no cluster boots, as with some mutants.
 const notBooted = "the cluster did not boot"
 
-// testedRun runs seeds with a mutant until one fails, or processor time is used up.
+// testedRun runs seeds with a mutant until one fails or the processor time is used up.
 func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first, last uint64, most time.Duration) (testedOutcome, error) {
 	dir, err := os.MkdirTemp("", "hunt-")
 	if err != nil {
@@ -200,7 +200,7 @@ func testedVerdict(r result) string {
 	return fmt.Sprintf("seed %d, after %d seeds and %.0f s: %s", r.Found, r.Seeds, r.Seconds, r.Witness)
 }
 
-// testedHead is what stands before the table.
+// testedHead precedes the table.
 const testedHead = `# Known bugs in target %s
 
 Each bug is put back into the released code and hunted with the seeds of one scenario, from the first one on, until a seed fails that

@@ -9,11 +9,11 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// testedTogether hunts mutants with all of them switched on, as most seeds show none of them, and a seed of the control plane takes
-// long. When one fails, mutants are switched off as long as it goes on failing. If one is left, it is found, and the others are
-// hunted on. If several are, as what one does makes another run of the seed, in which the other shows, they are named, and somebody has to look. Each trial
-// of a mutant ends with the seed that found it, or has all seeds that there was time for: the processor time that
-// --time gives to one mutant, for each of them.
+// testedTogether hunts mutants with all of them switched on, because most seeds show none, and a seed of the control plane
+// takes long. When a seed fails, it switches mutants off while the seed keeps failing. A single remaining mutant is found, and
+// the hunt continues with the others. Several remain if the effects of one make another one show; they are reported for manual
+// analysis. Each trial of a mutant ends with the seed that found it, or when time runs out: the --time of one mutant, for each
+// of them.
 func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen []mutant.Mutant) error {
 	left := slices.DeleteFunc(slices.Clone(chosen), func(m mutant.Mutant) bool { return len(h.results.trials(m)) > 0 })
 	all, seconds, last := len(left), 0.0, uint64(h.options.seeds)
@@ -70,8 +70,8 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 	return nil
 }
 
-// needed returns mutants with which a run fails that has failed with some, and passes without any single one of them, and what the run says
-// with just these. It leaves out as many at once as it can.
+// needed returns mutants with which a failing run still fails, while it passes without any single one of them, and what that
+// run says. It leaves out as many at once as it can.
 func needed(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (testedOutcome, error)) ([]mutant.Mutant, string, error) {
 	for size := len(some) / 2; size > 0; {
 		before := len(some)
@@ -94,7 +94,7 @@ func needed(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (
 	return some, ran.witness, nil
 }
 
-// namesOf are those of mutants, which a binary with all of them inside expects with commas in between.
+// namesOf returns the mutants' names as mutant.Variable takes them, to be joined with commas.
 func namesOf(some []mutant.Mutant) []string {
 	names := make([]string, len(some))
 	for i, m := range some {

@@ -14,24 +14,24 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// trialSeeds is how far the first seeds of two trials lie apart, so that no two
-// trials have a seed in common.
+// trialSeeds is the distance between the first seeds of two trials, so that no two trials share a
+// seed.
 const trialSeeds = 1_000_000
 
-// hunter makes trials. Several mutants may be hunted at a time.
+// hunter makes trials. It may hunt several mutants concurrently.
 type hunter struct {
 	options options
 	run     runner
 	spec    func(ctx context.Context, m mutant.Mutant) (scenario.Spec, error)
 	probes  mutant.Probes
-	by      strategy // the zero value is what simrun does
+	by      strategy // the zero value is simrun's own
 
 	mu      sync.Mutex // guards what follows
 	results *results
 	stdout  io.Writer
 }
 
-// mutant makes the trials of one mutant that are missing.
+// mutant makes the missing trials of a mutant.
 func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 	trials, seeds := h.options.trials, h.options.seeds
 	if h.options.short {
@@ -53,13 +53,13 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 			return err
 		}
 		if r.Found == 0 && m.Equivalent == "" {
-			break // one that is hard to find takes the whole budget each time
+			break // a bug that is hard to find takes the whole budget each time
 		}
 	}
 	return nil
 }
 
-// trials are those that were made.
+// trials returns the existing trials.
 func (h *hunter) trials(m mutant.Mutant) []result {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +74,7 @@ func (h *hunter) note(m mutant.Mutant, r result) error {
 	return h.results.add(r)
 }
 
-// trial runs seeds until one of them shows the bug.
+// trial runs seeds until one shows the bug.
 func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
 	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Strategy: h.by.name, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
 	spec, err := h.spec(ctx, m)
@@ -98,7 +98,7 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 	}
 	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
 	if r.Found == 0 {
-		r.Budget = r.Seeds // fewer, if the time ran out first
+		r.Budget = r.Seeds // fewer if time ran out first
 		spec = spec.WithSeed(r.First)
 		if r.NoEffect, err = h.noEffect(ctx, spec, steps, hashes); err != nil {
 			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
@@ -107,8 +107,8 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 	return r, nil
 }
 
-// noEffect reports whether the runs of some seeds, from that of a spec on, have the hashes
-// that they have without the edit. Nearly every edit shows in the first of them.
+// noEffect reports whether the runs of these seeds, from that of the spec on, have the same hashes
+// as without the edit. Nearly every edit shows in the first one.
 func (h *hunter) noEffect(ctx context.Context, spec scenario.Spec, steps uint64, hashes []string) (bool, error) {
 	for _, with := range hashes {
 		without, _, err := h.run(ctx, "", h.by.steer(spec, steps))
@@ -120,8 +120,8 @@ func (h *hunter) noEffect(ctx context.Context, spec scenario.Spec, steps uint64,
 	return len(hashes) > 0, nil
 }
 
-// seed runs one seed of a trial and notes what came of it. It returns the hash of the run and
-// the processor time that was used.
+// seed runs one seed of a trial and notes its result. It returns the hash of the run and the
+// processor time.
 func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (hash string, used time.Duration, err error) {
 	v, used, err := h.run(ctx, m.Name, spec)
 	if err != nil {
@@ -155,16 +155,16 @@ func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, 
 	return v.Hash, used, nil
 }
 
-// canBreak reports whether a failure can be the mutant's.
+// canBreak reports whether the mutant can cause a failure.
 func canBreak(m mutant.Mutant, v verdict) bool {
 	return len(m.Breaks) == 0 || !slices.ContainsFunc(v.guarantees(), func(name string) bool { return !slices.Contains(m.Breaks, name) })
 }
 
-// maxSlow is how often a run is tried that real time was too short for.
+// maxSlow is how often a run is tried whose real time ran out.
 const maxSlow = 3
 
-// passesWithout runs a seed that failed without the bug. Released code has bugs of
-// its own, and a failure that needs no edit is none of the edit's.
+// passesWithout runs a seed that failed again without the bug. Released code has bugs of its own,
+// and a failure without the edit is not the edit's.
 func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes bool, used time.Duration, err error) {
 	for range maxSlow {
 		v, spent, err := h.run(ctx, "", spec)
@@ -176,7 +176,7 @@ func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes 
 	return false, used, nil
 }
 
-// text says what a trial came to.
+// text describes a trial's result.
 func (r result) text() string {
 	var words []string
 	if r.Found > 0 {
@@ -199,10 +199,10 @@ func (r result) text() string {
 // noEffect is what is said of an edit that no run of a trial noticed.
 const noEffect = "the edit never took effect: every run has the hash of its seed without it"
 
-// maxNamed is how many seeds are named that are inconclusive for one reason.
+// maxNamed is how many seeds are named that are inconclusive for the same reason.
 const maxNamed = 5
 
-// undecidedText names seeds that are inconclusive, by their reasons.
+// undecidedText names inconclusive seeds by reason.
 func undecidedText(all []undecided) string {
 	var reasons []string
 	seeds := map[string][]string{}
@@ -236,13 +236,12 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-// withoutEffect reports whether no run of some trials noticed the edit.
+// withoutEffect reports whether no run of these trials noticed the edit.
 func withoutEffect(trials []result) bool {
 	return !slices.ContainsFunc(trials, func(r result) bool { return !r.NoEffect })
 }
 
-// judge says what is wrong with the trials of a mutant; nothing if all is as it is
-// expected to be.
+// judge says what is wrong with the trials of a mutant; it is empty if they are as expected.
 func judge(m mutant.Mutant, trials []result) string {
 	found, _, seeds := detections(trials)
 	switch {
