@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// counted is a census and the instant it was taken at.
+// counted is a census and when it was taken.
 type counted struct {
 	at     time.Time
 	census model.Census
@@ -56,7 +56,7 @@ func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, 
 			return
 		}
 	}
-	// Without a cache, every client watch has one of its own on etcd, and should.
+	// Without a cache, each client watch has its own on etcd, as it should.
 	_, counts := running.server.(target.Counter)
 	uncached := counts && census.Watchers == model.Uncounted
 	for _, member := range c.members {
@@ -92,11 +92,11 @@ func (c *Cluster) Censuses(began time.Time) []model.Census {
 	return all
 }
 
-// neighbourKey belongs to another resource, which the API servers do not watch.
+// neighbourKey is of another resource, which the API servers do not watch.
 const neighbourKey = "/registry/leases/neighbour"
 
-// Neighbour writes to another resource periodically until ctx is done, through the leader.
-// This advances etcd's revision but not the watched resource: a cache learns of it only by
+// Neighbour writes to another resource periodically until ctx is done, through the leader. This
+// advances etcd's revision but does not change the watched resource: a cache learns of it only by
 // progress notifications. Failed writes are not retried.
 func (c *Cluster) Neighbour(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)

@@ -19,9 +19,9 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// Config says what a cluster consists of.
+// Config describes a cluster.
 type Config struct {
-	// Members and Servers are how many etcd members and API servers there are.
+	// Members and Servers are the numbers of etcd members and API servers.
 	Members, Servers int
 	// Target makes the API servers.
 	Target target.Servers
@@ -30,21 +30,21 @@ type Config struct {
 	// EventBytes is the size on the wire of one watch event. It decides how many
 	// events fit between the cacher and a client that does not read.
 	EventBytes int
-	// BookmarkPeriod is how often an idle watch gets a bookmark.
+	// BookmarkPeriod is the interval of bookmarks on an idle watch.
 	BookmarkPeriod time.Duration
-	// WindowEvents is how many events a cache's window holds; 0 leaves it to the cache.
+	// WindowEvents is the size of a cache's window in events; 0 leaves it to the cache.
 	WindowEvents int
-	// ProgressNotify is how often etcd tells an idle watch of its progress.
+	// ProgressNotify is the interval of etcd's progress notifications for an idle watch.
 	ProgressNotify time.Duration
-	// Etcd and Server change settings of all members and of all API servers that runs
-	// seldom need. ObjectBytes is the padding of each stored object.
+	// Etcd and Server change settings of all members and of all API servers that runs seldom need.
+	// ObjectBytes is the padding of each stored object.
 	Etcd        etcd.Tuning
 	Server      target.Tuning
 	ObjectBytes int
-	// Exited is called when an API server exits by itself, which is started again after
-	// RestartDelay. nil lets the exit end the run.
+	// Exited is called when an API server exits by itself, which is restarted after RestartDelay.
+	// If it is nil, the exit ends the run.
 	Exited func(server string, code int)
-	// Logger receives what the members log; nil means nothing.
+	// Logger receives the members' logs; nil discards them.
 	Logger *zap.Logger
 }
 
@@ -62,16 +62,16 @@ type Cluster struct {
 	points  *points
 	watches *etcd.WatchInjection
 
-	valid, expired target.Certificate // of the API servers, once one of them has asked
+	valid, expired target.Certificate // of the API servers, once one has requested them
 
 	standing standing
-	calls    []*Call // into the code under test, while they last; changed within sim.Aside
+	calls    []*Call // in progress, into the code under test; changed within sim.Aside
 
 	mu          sync.Mutex
-	compactions map[int64]time.Time // when each was first asked for, by revision
+	compactions map[int64]time.Time // when each was first requested, by revision
 	censuses    []counted           // in order of time
-	filled      [][2]time.Time      // in order of time: between which looks members may have been full
-	compactors  map[string]func()   // what ends those that run, by member
+	filled      [][2]time.Time      // in order of time: when members may have been full
+	compactors  map[string]func()   // how to stop the running ones, by member
 }
 
 // Start boots the members, then the API servers.
@@ -95,7 +95,7 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 	world.OnExit(func(process *sim.Process, code int) bool {
 		for _, server := range c.servers {
 			if server.stops(process) {
-				runtime.Goexit() // API servers that are stopped while they start want to exit
+				runtime.Goexit() // API servers that are stopped while starting call exit
 			}
 			if config.Exited != nil && server.runsIn(process) {
 				config.Exited(server.name, code)
@@ -246,7 +246,7 @@ func (c *Cluster) Truth() (model.Truth, error) {
 	return etcd.Truth(c.config.Target.Etcd(), c.eras(), c.config.Target.Prefix(), c.config.Target.Decode)
 }
 
-// eras are the lives of the cluster. Only a member that is alone is ever restored.
+// eras returns the cluster's eras. Only a single member is ever restored.
 func (c *Cluster) eras() []etcd.Era {
 	var eras []etcd.Era
 	var last etcd.Era
@@ -264,12 +264,11 @@ func (c *Cluster) eras() []etcd.Era {
 	return append(eras, last)
 }
 
-// Call is a call into the code under test that nothing bounds, such as the stop of an API
-// server.
+// Call is a call into the code under test without a timeout, such as stopping an API server.
 type Call struct {
-	// What says what was asked for; Process is the name of the process that does it.
+	// What says what was requested; Process is the name of the process that does it.
 	What, Process string
-	// Since is when it began, from the start of the world.
+	// Since is when it began, since the start of the world.
 	Since time.Duration
 }
 
@@ -283,8 +282,8 @@ func (c *Cluster) call(what string, process *sim.Process, f func()) (done bool) 
 	return done
 }
 
-// Waiting returns the calls that have not returned, in the order in which they began. It
-// waits for nothing, so that it can be asked once a run has ended early.
+// Waiting returns the calls that have not returned, in the order in which they began. It does not
+// block, so it can be called once a run has ended early.
 func (c *Cluster) Waiting() []Call {
 	calls := make([]Call, len(c.calls))
 	for i, call := range c.calls {

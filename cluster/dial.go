@@ -18,8 +18,8 @@ func (c *Cluster) Dial(server string) target.API {
 	return &remote{address: address(server), mail: c.mail}
 }
 
-// remote is a client's view of a server: connections for requests that are
-// kept for the next one, and a connection for each watch.
+// remote is a client's view of a server: connections that requests reuse, and a connection for each
+// watch.
 type remote struct {
 	address string
 	mail    *mailbox

@@ -27,21 +27,21 @@ type Member struct {
 	running etcd.Running // nil while it does not serve
 
 	restores []restore     // in their order
-	tracked  int           // how many want to know what the disk has
-	hung     chan struct{} // closed when the disk goes on; nil unless the member hangs
+	tracked  int           // number of users that need the disk to track syncs
+	hung     chan struct{} // closed when the disk resumes; nil unless the member hangs
 }
 
-// restore is that of a member from what a life left.
+// restore is the restore of a member from the files of a life.
 type restore struct {
 	from int // the life's number
 	etcd.Restored
 }
 
-// ErrState means that a member or server is not in the state that the request requires, as
-// when stopping one that is down.
+// ErrState means that a member or server is not in the required state, as when stopping one that is
+// down.
 var ErrState = errors.New("it is not in the state this presumes")
 
-// Name is the member's name, which is its host's too.
+// Name returns the member's name, which is also its host's.
 func (m *Member) Name() string { return m.name }
 
 // Up reports whether the member runs.
@@ -79,7 +79,7 @@ func (m *Member) Start() error {
 	return nil
 }
 
-// settings are those of a life whose files are in dir.
+// settings returns those of a life whose files are in dir.
 func (m *Member) settings(dir string) etcd.Config {
 	return etcd.Config{
 		Release:        m.cluster.config.Target.Etcd(),
@@ -93,7 +93,7 @@ func (m *Member) settings(dir string) etcd.Config {
 	}
 }
 
-// await waits until the member serves clients, or for as long as a boot may take.
+// await waits until the member serves clients, for maxBoot at most.
 func (m *Member) await() error {
 	m.mu.Lock()
 	running := m.running
@@ -137,9 +137,8 @@ func (m *Member) Crash() error {
 	return nil
 }
 
-// CutPower is like Crash, and discards the writes that have not been synced since the
-// member is tracked: all sectors, or a random subset. It returns how many sectors were
-// lost.
+// CutPower is like Crash, but also discards writes that were not synced since tracking began: all
+// sectors, or a random subset. It returns how many sectors were lost.
 func (m *Member) CutPower(keepSome bool) (lost int, err error) {
 	if err := m.Crash(); err != nil {
 		return 0, err
@@ -147,10 +146,10 @@ func (m *Member) CutPower(keepSome bool) (lost int, err error) {
 	return m.disk().Fail(m.dir(), func() bool { return keepSome && m.chance.IntN(2) == 0 }), nil
 }
 
-// Restore replaces the member by one that is restored from its database, with the revision
-// raised by bump and all older history compacted, or unchanged if bump is 0. It must be the
-// only member. One whose database lacks what only its log has, because it had no leader since
-// it crashed, is started again as it is: a restore would lose what it has acknowledged.
+// Restore replaces the member by one that is restored from its database, with the revision raised
+// by bump and all older history compacted, or unchanged if bump is 0. It must be the only member.
+// If the database lacks entries of the log, because there was no leader since a crash, it is
+// restarted instead: a restore would lose acknowledged writes.
 func (m *Member) Restore(bump int64) error {
 	if err := m.Stop(); err != nil {
 		return err
@@ -178,7 +177,7 @@ func (m *Member) Restore(bump int64) error {
 
 // lacks reports whether the member's log has requests beyond an entry.
 func (m *Member) lacks(applied uint64) (lacks bool) {
-	sim.Aside(func() { // what is looked up here is no part of the run
+	sim.Aside(func() { // this look-up is not part of the run
 		log, err := m.cluster.config.Target.Etcd().ReadLog(m.dir())
 		lacks = err == nil && slices.ContainsFunc(log.Entries, func(e etcd.LogEntry) bool {
 			return e.Index > applied && e.Normal && len(e.Data) > 0
@@ -187,8 +186,8 @@ func (m *Member) lacks(applied uint64) (lacks bool) {
 	return lacks
 }
 
-// track has the member's disk remember what was synced while at least one wants it:
-// one more, one less, or as many as before with the files of a new life.
+// track makes the member's disk track syncs while at least one user needs it: more is 1, -1, or 0
+// for the files of a new life.
 func (m *Member) track(more int) {
 	dir := m.dir()
 	m.mu.Lock()
@@ -202,7 +201,7 @@ func (m *Member) track(more int) {
 	}
 }
 
-// hang makes the syncs of the member's disk wait, or go on.
+// hang makes the member's syncs hang, or resume.
 func (m *Member) hang(hang bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,29 +7,29 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Phase is the state of a server and its cache, so coarse that other instants and other
-// runs share it.
+// Phase is the state of a server and its cache, coarse enough to recur at other instants and in
+// other runs.
 type Phase struct {
 	Server string
-	// Up reports whether it serves, and Led whether anybody leads etcd.
+	// Up reports whether it serves, and Led whether etcd has a leader.
 	Up, Led bool
-	// Filled is how often its cache has been filled since the server started, up to 2, and
-	// Fresh whether that has changed within the last second.
+	// Filled is how often its cache has been filled since the server started, up to 2, and Fresh
+	// whether that has changed within the last second.
 	Filled int
 	Fresh  bool
-	// Behind is how far the cache is behind what is known to be newest, and Window how many
-	// changes it can serve: 0, 1, or 2 for more.
+	// Behind is how far the cache is behind the newest known revision, and Window how many changes
+	// it can serve: 0, 1, or 2 for more.
 	Behind, Window int
-	// Compacted is where the last compaction lies: 0 below the window, 1 within, 2 beyond.
+	// Compacted is where the last compaction is: 0 below the window, 1 within, 2 beyond.
 	Compacted int
 }
 
-// maxFresh is for how long a change of the filling is fresh.
+// maxFresh is how long a refill is fresh.
 const maxFresh = time.Second
 
-// Phases are those of the servers, in a world that has stood still at an instant since it
-// began, given the newest revision that clients have seen. It waits for nothing: of what
-// somebody has locked it tells what was so last.
+// Phases returns the servers' phases, in a world that is paused at an instant since it began, given
+// the newest revision that clients have seen. It does not block: for locked state it returns the
+// last known value.
 func (c *Cluster) Phases(at time.Duration, newest int64) []Phase {
 	var compacted int64
 	if c.mu.TryLock() {
@@ -75,5 +75,5 @@ func (c *Cluster) Phases(at time.Duration, newest int64) []Phase {
 	return phases
 }
 
-// coarse is 0 for nothing, 1 for 1, and 2 for more.
+// coarse returns 0 for nothing, 1 for 1, and 2 for more.
 func coarse(changes int64) int { return min(bits.Len64(uint64(max(changes, 0))), 2) }

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// points are where faults wait for what API servers and members do. Most operations pass a
+// points are where faults wait for operations of API servers and members. Most operations pass a
 // point that is not armed.
 type points struct {
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type points struct {
 type gate struct {
 	points         *points
 	point, process string
-	left           int // arrivals that are still to come; guarded by points
+	left           int // remaining arrivals; guarded by points
 	reached        chan struct{}
 	release        sync.Once
 	released       chan struct{}

@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// MakeSpace looks periodically, until ctx is done, whether members have raised alarms for
-// lack of space. It does then what etcd's manual tells operators to do: it compacts the
-// history, defragments the members and clears the alarms.
+// MakeSpace checks periodically, until ctx is done, whether members have raised alarms for lack of
+// space. It then does what etcd's manual tells operators to do: it compacts the history,
+// defragments the members and clears the alarms.
 func (c *Cluster) MakeSpace(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -33,7 +33,7 @@ func (c *Cluster) MakeSpace(ctx context.Context, every time.Duration) {
 			return
 		}
 		if is {
-			// What fails is tried again after the next look.
+			// Failures are retried after the next check.
 			_ = c.Compact(ctx, c.Revision())
 			for _, member := range c.members {
 				member.do(func(m etcd.Running) { _ = m.Defragment() })
@@ -45,7 +45,7 @@ func (c *Cluster) MakeSpace(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Filled returns the spans in which there may have been an alarm, from the look of MakeSpace
+// Filled returns the spans in which there may have been an alarm, from the check of MakeSpace
 // before it to the one after it, with times in nanoseconds since began.
 func (c *Cluster) Filled(began time.Time) (all []model.Fault) {
 	c.mu.Lock()
@@ -59,7 +59,7 @@ func (c *Cluster) Filled(began time.Time) (all []model.Fault) {
 	return all
 }
 
-// Full reports whether a running member knows of an alarm, for lack of space.
+// Full reports whether a running member has an alarm for lack of space.
 func (c *Cluster) Full() bool {
 	full := false
 	for _, member := range c.members {

@@ -15,7 +15,7 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// The messages of the wire. The receiver of a pointer owns what it points to.
+// The messages on the wire. The receiver of a pointer owns what it points to.
 type (
 	request struct {
 		operation *model.Operation
@@ -33,15 +33,15 @@ type (
 	}
 )
 
-// requestTimeout is how long a server works on one request, as kube-apiserver's
-// --request-timeout has it.
+// requestTimeout is how long a server works on one request, as with kube-apiserver's
+// --request-timeout.
 const requestTimeout = 60 * time.Second
 
 // requestBytes is the size on the wire of a request or response.
 const requestBytes = 256
 
-// handshakeTimeout is how long a server waits for a client that is shown its certificate, as net/http's client does the other way
-// round (http.DefaultTransport.TLSHandshakeTimeout).
+// handshakeTimeout is how long a server waits for a client in the TLS handshake, as net/http's client does for a server
+// (http.DefaultTransport.TLSHandshakeTimeout).
 const handshakeTimeout = 10 * time.Second
 
 // handler is the serving half of an API server, between the network and the target.
@@ -53,7 +53,7 @@ type handler struct {
 	config   *Config
 	pass     func(ctx context.Context, point string)
 
-	// expired is what clients are shown that connect to a server which serves HTTPS, nil if it shows a certificate that is valid.
+	// expired is the expired certificate shown to clients of a server that serves HTTPS, nil if it shows a valid one.
 	expired atomic.Pointer[tls.Certificate]
 
 	mu    sync.Mutex
@@ -115,7 +115,7 @@ func (l webListener) Accept() (net.Conn, error) {
 	}
 }
 
-// ownConn reports whether a connection is one of a server to itself, for which API servers have a certificate of their own.
+// ownConn reports whether a server connected to itself, for which API servers have a certificate of their own.
 func ownConn(conn net.Conn) bool {
 	here, _, err := net.SplitHostPort(conn.LocalAddr().String())
 	there, _, err2 := net.SplitHostPort(conn.RemoteAddr().String())
@@ -130,7 +130,7 @@ func (h *handler) show(conn net.Conn, certificate *tls.Certificate) {
 	_ = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*certificate}}).Handshake()
 }
 
-// webConn is forgotten when it is closed.
+// webConn removes itself from the open connections when it is closed.
 type webConn struct {
 	net.Conn
 	handler *handler
@@ -142,7 +142,7 @@ func (c webConn) Close() error {
 	return c.Conn.Close()
 }
 
-// close ends all connections: what clients keep open would hold the handlers.
+// close ends all connections: open ones would hold the handlers.
 func (h *handler) close() {
 	h.mu.Lock()
 	h.closed = true
@@ -150,7 +150,7 @@ func (h *handler) close() {
 	h.disconnect()
 }
 
-// disconnect ends the connections that are open.
+// disconnect ends the open connections.
 func (h *handler) disconnect() {
 	h.mu.Lock()
 	conns := slices.Clone(h.conns)
@@ -198,7 +198,7 @@ func (h *handler) do(ctx context.Context, w *wire, request request) {
 	if done != "" {
 		h.pass(ctx, done)
 	}
-	// A client that has disconnected does not notice a failure to answer.
+	// A client that has disconnected does not see this error.
 	_ = w.send(response{operation: request.operation, token: token}, requestBytes)
 }
 

@@ -17,25 +17,25 @@ import (
 type Server struct {
 	cluster   *Cluster
 	name      string
-	injection target.Injection // that all lives meet
+	injection target.Injection // shared by all lives
 
 	mu      sync.Mutex   // guards what follows; never held while anything waits
 	process *sim.Process // nil while the server is down
 	running *handler     // nil while it does not serve
 	leaks   []int        // goroutines left over after each orderly stop
-	stopped *sim.Process // the last one that was asked to stop
+	stopped *sim.Process // the last one told to stop
 	starts  int
 }
 
 // stopGrace is how long the goroutines of a stopped server may take to end.
 const stopGrace = time.Second
 
-// readGrace is how much longer they have if all clients had left: a read of Kubernetes'
-// cache that waits to be fresh leaves a goroutine behind that sleeps out the 3 s of its
-// blockTimeout, whatever becomes of the read (watchCache.waitUntilFreshLocked).
+// readGrace is how much longer they have if all clients had left: a read of Kubernetes' cache that
+// waits to be fresh leaves a goroutine behind that sleeps for the 3 s of its blockTimeout, even if
+// the read has ended (watchCache.waitUntilFreshLocked).
 const readGrace = 3 * time.Second
 
-// Name is the server's name, which is its host's too.
+// Name returns the server's name, which is also its host's.
 func (s *Server) Name() string { return s.name }
 
 // Up reports whether the server runs.
@@ -52,7 +52,7 @@ func (s *Server) Leaks() []int {
 	return append([]int{}, s.leaks...)
 }
 
-// Start brings the server up. Its cache fills afterwards.
+// Start starts the server. Its cache fills afterwards.
 func (s *Server) Start() error {
 	process := s.cluster.world.Process(s.name)
 	s.mu.Lock()
@@ -117,7 +117,7 @@ func (s *Server) Stop() error {
 		return fmt.Errorf("stop %s: %w: it is down", s.name, ErrState)
 	}
 	if !s.cluster.call("the stop", process, func() {
-		if running.storage != nil { // others close it themselves, when they are ready to
+		if running.storage != nil { // others close the listener themselves
 			running.listener.Close()
 		}
 		running.server.Stop()
@@ -139,17 +139,17 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// stops reports whether a process is the server's and was asked to stop.
+// stops reports whether a process is the server's and was told to stop.
 func (s *Server) stops(process *sim.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped == process
 }
 
-// keeper is the process that starts API servers again which have exited.
+// keeper is the process that restarts API servers that have exited.
 const keeper = "keeper of API servers"
 
-// RestartDelay is how long one that has exited is down, as a kubelet's first CrashLoopBackOff is.
+// RestartDelay is how long a server that has exited stays down, as with a kubelet's first CrashLoopBackOff.
 const RestartDelay = 10 * time.Second
 
 // runsIn reports whether a process is the server's.
@@ -159,7 +159,7 @@ func (s *Server) runsIn(process *sim.Process) bool {
 	return s.process == process
 }
 
-// revive ends a life of the server that has exited, and starts the next one a while later.
+// revive ends a life of the server that has exited, and starts the next one later.
 func (s *Server) revive(process *sim.Process) {
 	process.Crash()
 	s.leave(process)
@@ -197,8 +197,8 @@ func (s *Server) Disconnect() error {
 	return nil
 }
 
-// ExpireCertificate has a server that serves HTTPS show a certificate that has expired, and closes the
-// connections of its clients. It shows a valid one again in its next life, or when it is told to.
+// ExpireCertificate makes a server that serves HTTPS show an expired certificate, and closes its
+// clients' connections. It shows a valid one again in its next life, or when told to.
 func (s *Server) ExpireCertificate(expired bool) error {
 	s.mu.Lock()
 	process, running := s.process, s.running
@@ -221,7 +221,7 @@ func (s *Server) ExpireCertificate(expired bool) error {
 	return nil
 }
 
-// certificate is what API servers that serve HTTPS show, made when the first one asks: that is while the cluster boots.
+// certificate returns the certificate of API servers that serve HTTPS, made when the first one requests it, during the boot.
 func (c *Cluster) certificate() (valid target.Certificate, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,7 +231,7 @@ func (c *Cluster) certificate() (valid target.Certificate, err error) {
 	return c.valid, err
 }
 
-// Authority is who has issued the certificates of API servers that serve HTTPS, in PEM: they have themselves. It is empty for others.
+// Authority returns the CA certificate of API servers that serve HTTPS, in PEM: theirs is self-signed. It is empty for others.
 func (c *Cluster) Authority() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *Server) BreakWatch(how faults.WatchEnd) error {
 	return nil
 }
 
-// ReplaceStorage gives the server a new storage and cache while it goes on serving.
+// ReplaceStorage gives the server a new storage and cache while it keeps serving.
 func (s *Server) ReplaceStorage() error {
 	s.mu.Lock()
 	process, running := s.process, s.running

@@ -10,10 +10,9 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// standing records who led etcd and what the caches held, from one change to the next. It
-// looks whenever a message was read or written anywhere, within sim.Aside and without
-// waiting, so that observing does not alter the run. If something is locked at that moment,
-// it keeps the last value.
+// standing records who led etcd and what the caches held over time. It looks whenever a message was
+// read or written anywhere, within sim.Aside and without blocking, so that observing does not alter
+// the run. If something is locked at that moment, it keeps the last value.
 type standing struct {
 	mu      sync.Mutex // never waited for: nobody is interrupted within sim.Aside
 	leader  record[model.Leader]
@@ -28,7 +27,7 @@ type turn[T comparable] struct {
 	what T
 }
 
-// note records the present value. The last one of an instant counts.
+// note records the current value. The last one of an instant counts.
 func (r *record[T]) note(now time.Time, what T) {
 	last := len(r.turns) - 1
 	switch {
@@ -40,8 +39,7 @@ func (r *record[T]) note(now time.Time, what T) {
 	}
 }
 
-// between returns what was so from one moment to another: what was so at the
-// beginning, and each change.
+// between returns the values from one moment to another: the one at the beginning, and each change.
 func (r *record[T]) between(began, end time.Time) (turns []turn[T]) {
 	for _, next := range r.turns {
 		if next.from.After(end) {
@@ -60,7 +58,7 @@ func (r *record[T]) between(began, end time.Time) (turns []turn[T]) {
 	return turns
 }
 
-// look records what has changed.
+// look records changes.
 func (c *Cluster) look() {
 	sim.Aside(func() {
 		c.standing.mu.Lock()
@@ -89,7 +87,7 @@ func (c *Cluster) lookForLeader(now time.Time) {
 		}
 	}
 	leader.Leaderless = leaderless
-	// A member knows its term once it has applied an entry of its own.
+	// A member knows its term once it has applied an entry of that term.
 	turns := c.standing.leader.turns
 	if last := len(turns) - 1; last >= 0 && turns[last].what.Member == leader.Member && turns[last].what.Leaderless == leaderless {
 		turns[last].what = leader
@@ -115,7 +113,7 @@ func (c *Cluster) lookAt(now time.Time, server *Server, record *record[model.Cac
 		}
 		window.Filling, window.Since, window.Newest = filling, held.Since, held.Newest
 	} else if len(record.turns) == 0 {
-		return // whoever can tell has not come up yet
+		return // the source has not started yet
 	}
 	record.note(now, window)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// Surface is what faults act on: this cluster and its clients. What is nil must not be in
-// the topology of a plan.
+// Surface is the cluster with its clients as faults act on it. What is nil must not be in the
+// topology of a plan.
 func (c *Cluster) Surface(consumers faults.Consumers, programs faults.Programs) faults.Surface {
 	return &surface{Consumers: consumers, Programs: programs, cluster: c}
 }
@@ -38,7 +38,7 @@ func (s *surface) Await(point, process string, number int) faults.Gate {
 	return gate
 }
 
-// syncGate is a gate at which a member waits while its disk remembers what was synced before.
+// syncGate is a gate at which a member waits while its disk tracks syncs.
 type syncGate struct {
 	faults.Gate
 	untrack func()
@@ -255,7 +255,7 @@ func (s *surface) RestartServer(_ context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		// A server that does not reach etcd ends, and is started again, as by a kubelet.
+		// A server that does not reach etcd exits, and is restarted, as by a kubelet.
 		for range startAttempts {
 			if err = server.Start(); err == nil || server.Up() {
 				return nil
@@ -266,8 +266,8 @@ func (s *surface) RestartServer(_ context.Context, name string) error {
 	})
 }
 
-// startAttempts is how often an API server that does not come up is started, and startPause
-// the simulated time in between.
+// startAttempts is how often an API server that fails to start is started, and startPause the
+// simulated time in between.
 const (
 	startAttempts = 5
 	startPause    = time.Second
@@ -284,7 +284,7 @@ func (s *surface) StartServer(_ context.Context, name string) error {
 		}
 		err := server.Start()
 		if s.cluster.config.Exited != nil && errors.Is(err, ErrState) {
-			return nil // it has exited meanwhile, and is started again
+			return nil // it has exited in the meantime, and is restarted
 		}
 		return err
 	})

@@ -25,7 +25,7 @@ type wire struct {
 // frameHeader is the number of the message and the number of bytes that follow.
 const frameHeader = 12
 
-// maxSize bounds what a message takes on the wire.
+// maxSize bounds a message's size on the wire.
 const maxSize = 64 << 10
 
 // send sends a message that takes about size bytes on the wire. It waits while
@@ -55,8 +55,7 @@ func (w *wire) receive() (any, error) {
 	return w.mail.take(binary.BigEndian.Uint64(header[:])), nil
 }
 
-// mailbox holds the messages in flight. Those of broken connections stay until the run is
-// over.
+// mailbox holds the messages in flight. Those of broken connections stay until the end of the run.
 type mailbox struct {
 	mu       sync.Mutex
 	last     uint64
@@ -81,8 +80,8 @@ func (m *mailbox) take(number uint64) any {
 	return message
 }
 
-// maxRetransmit is how long the connections of a partition may stay silent after it
-// has healed. Linux allows two minutes, which is longer than a run.
+// maxRetransmit bounds the silence of a partition's connections after it has healed. Linux allows
+// two minutes, which is longer than a run.
 const maxRetransmit = 3 * time.Second
 
 // Network configures the network of a world with a cluster in it.

@@ -20,11 +20,11 @@ type WatchInjection struct {
 	rates map[string]*rate // of the hosts whose streams are limited
 }
 
-// rate limits what a host is sent.
+// rate limits the bandwidth to a host.
 type rate struct {
 	bytesPerSecond int64
-	freeAt         time.Time     // when what has been sent so far has passed
-	lifted         chan struct{} // closed when there is no limit any more
+	freeAt         time.Time     // when the bytes sent so far have passed
+	lifted         chan struct{} // closed when the limit is lifted
 }
 
 // Hold delays messages on a host's watch streams until Release.
@@ -49,8 +49,8 @@ func (t *WatchInjection) Release(host string) {
 	}
 }
 
-// Throttle limits what is sent on a host's watch streams, all of them together; with 0, what
-// waits is sent at once.
+// Throttle limits the bandwidth of a host's watch streams, all of them together; with 0, waiting
+// messages are sent at once.
 func (t *WatchInjection) Throttle(host string, bytesPerSecond int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,8 +77,7 @@ func (t *WatchInjection) Mute(host string, mute bool) {
 	t.muted[host] = mute
 }
 
-// admit waits until a response may be sent to a host, and reports whether it is to be
-// sent at all.
+// admit waits until a response may be sent to a host, and reports whether to send it at all.
 func (t *WatchInjection) admit(ctx context.Context, host string, answer *etcdserverpb.WatchResponse) bool {
 	if t == nil {
 		return true
@@ -111,7 +110,7 @@ func (t *WatchInjection) admit(ctx context.Context, host string, answer *etcdser
 	}
 }
 
-// pass sends a number of bytes, and returns what fires when they have passed.
+// pass sends a number of bytes, and returns a channel that fires when they have passed.
 func (r *rate) pass(size int) <-chan time.Time {
 	now := time.Now()
 	if r.freeAt.Before(now) {
@@ -121,11 +120,11 @@ func (r *rate) pass(size int) <-chan time.Time {
 	return time.After(r.freeAt.Sub(now))
 }
 
-// messageBytes is about what a response takes beside its events, and an event beside its
-// keys and values.
+// messageBytes is the approximate size of a response without its events, and of an event without
+// its keys and values.
 const messageBytes = 32
 
-// sizeOf returns about how many bytes a response takes. Releases of etcd encode differently.
+// sizeOf returns the approximate size of a response. Releases of etcd encode differently.
 func sizeOf(answer *etcdserverpb.WatchResponse) int {
 	size := messageBytes
 	for _, event := range answer.Events {

@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// LogEntry is one entry of the log of a cluster, in types of no release of etcd.
+// LogEntry is one entry of a cluster's log, independent of etcd's releases.
 type LogEntry struct {
 	Index, Term uint64
-	// Normal says whether the data is an etcd request. Other entries change the
-	// membership.
+	// Normal says whether the data is an etcd request. Other entries change the membership.
 	Normal bool
 	Data   []byte
 }

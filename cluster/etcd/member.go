@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// DefaultProgressNotify is what kubeadm sets for an etcd behind a watch cache.
+// DefaultProgressNotify is kubeadm's setting for an etcd behind a watch cache.
 const DefaultProgressNotify = 5 * time.Second
 
 // Config configures one member. Release, Name, Dir and Cluster are required.
@@ -65,11 +65,11 @@ const (
 	peerPort   = ":2380"
 )
 
-// Patience is how long members wait at a connection to an address before they give it up;
-// 0 is for ever. Over TCP etcd sets a deadline before each call on the streams between
-// members and on whatever they accept (rafthttp, ConnReadTimeout and ConnWriteTimeout), but
-// not on unix networks, and over TCP it insists on a net.TCPConn. The requests besides the
-// streams have no deadline at the end that dials; an address does not tell them apart.
+// Patience is how long members wait on a connection to an address before they give up; 0 is
+// forever. Over TCP etcd sets a deadline before each call on the streams between members and on
+// whatever they accept (rafthttp, ConnReadTimeout and ConnWriteTimeout), but not on unix networks,
+// and over TCP it insists on a net.TCPConn. Other requests than the streams have no deadline at the
+// dialing end; an address does not distinguish them.
 func Patience(address string) time.Duration {
 	if strings.HasSuffix(address, peerPort) {
 		return rafthttp.ConnReadTimeout
@@ -195,9 +195,9 @@ func (m *Member) Name() string { return m.name }
 // open watches for at most five seconds and two election timeouts, and then cuts them.
 // A second call waits for the first.
 //
-// Close waits for ever if the member does not serve clients yet, for lack of a leader
-// (etcd-io/etcd#9533), unless the server inside has been stopped before. In production
-// such a member is killed in the end.
+// Close waits forever if the member does not serve clients yet, for lack of a leader
+// (etcd-io/etcd#9533), unless the server inside has been stopped before. In production such a
+// member is eventually killed.
 func (m *Member) Stop() {
 	m.stopped.Do(func() {
 		select {

@@ -71,8 +71,7 @@ func (m *Member) MoveLeader(ctx context.Context, to string) error {
 // Defragment rewrites the database file. The member serves nothing meanwhile.
 func (m *Member) Defragment() error { return m.server.Server.Backend().Defrag() }
 
-// Full reports whether any member has raised an alarm for lack of space, which keeps all
-// from writing.
+// Full reports whether any member has raised an alarm for lack of space, which stops all writes.
 func (m *Member) Full() bool { return len(m.server.Server.Alarms()) > 0 }
 
 // Disarm clears all alarms.
@@ -101,7 +100,7 @@ func (m *Member) LastDeletion(ctx context.Context, prefix string, lookBack int) 
 }
 
 // lastDeletion returns the newest revision, among the last lookBack of those from oldest on, at
-// which there is less than before.
+// which the number of keys decreases.
 func lastDeletion(revision, oldest int64, lookBack int, count func(revision int64) (int, error)) (int64, error) {
 	after, err := count(revision)
 	for oldest = max(oldest, revision-int64(lookBack)); err == nil && revision > oldest; revision-- {

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Release adapts this package to a release of etcd. The rest of the package compiles
-// against every supported release; a build contains one. Package current adapts the
-// release in the project's go.mod, with what package since36 says of several; older ones
-// are below cluster/released.
+// Release adapts this package to a release of etcd. The rest of the package compiles against every
+// supported release; a build contains one. Package current adapts the release in the project's
+// go.mod, with the code that package since36 shares between several; older ones are in
+// cluster/released.
 type Release interface {
 	// Configure completes the settings of a member: the interval of progress
 	// notifications, how many revisions a compaction removes at a time, the interceptor

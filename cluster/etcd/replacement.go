@@ -34,7 +34,7 @@ type replacement struct {
 }
 
 // Run starts the store as the member of a config, of which it uses the name, the folder, the
-// interval of progress notifications and the injection.
+// progress interval and the injection.
 func (s *Store) Run(config Config) (Running, error) {
 	if len(config.Cluster) != 1 {
 		return nil, fmt.Errorf("store %q: expected it to be the only member, found %d", config.Name, len(config.Cluster))
@@ -58,14 +58,14 @@ func (s *Store) Run(config Config) (Running, error) {
 	etcdserverpb.RegisterLeaseServer(r.server, services.Lease)
 	etcdserverpb.RegisterMaintenanceServer(r.server, services.Maintenance)
 	close(r.ready)
-	go func() { _ = r.server.Serve(listener) }() // it ends with Stop
+	go func() { _ = r.server.Serve(listener) }() // returns after Stop
 	return r, nil
 }
 
 // Ready implements Running.
 func (r *replacement) Ready() <-chan struct{} { return r.ready }
 
-// Stop implements Running. It cuts watches that are still open after a while.
+// Stop implements Running. After a while it cuts watches that are still open.
 func (r *replacement) Stop() {
 	r.stopped.Do(func() {
 		cut := time.AfterFunc(stopGracePeriod, r.server.Stop)
@@ -156,7 +156,7 @@ func (r *replacement) Defragment() error {
 	return err
 }
 
-// Full implements Running: the harness gives a store no quota.
+// Full implements Running: a store has no quota.
 func (r *replacement) Full() bool { return false }
 
 // Disarm implements Running.

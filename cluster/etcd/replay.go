@@ -126,9 +126,8 @@ func (s *store) alarm(request *etcdserverpb.AlarmRequest) {
 	}
 }
 
-// hasSpaceFor reports whether no alarm for lack of space keeps etcd from executing a
-// transaction. Whatever the comparisons say, a put in either branch does, but none of a
-// nested transaction.
+// hasSpaceFor reports whether etcd executes a transaction despite alarms for lack of space. A put
+// in either branch counts, whatever the comparisons say, but none in a nested transaction.
 func (s *store) hasSpaceFor(request *etcdserverpb.TxnRequest) bool {
 	puts := func(operation *etcdserverpb.RequestOp) bool { return operation.GetRequestPut() != nil }
 	return len(s.full) == 0 || !slices.ContainsFunc(request.Success, puts) && !slices.ContainsFunc(request.Failure, puts)
@@ -141,8 +140,8 @@ func (s *store) grant(request *etcdserverpb.LeaseGrantRequest) {
 	s.leases[request.ID] = map[string]bool{}
 }
 
-// keys returns the existing keys of a range, sorted. As in etcd's API, an empty end
-// means the key alone, and a zero byte all keys from key on.
+// keys returns the existing keys of a range, sorted. As in etcd's API, an empty end means only the
+// key itself, and a zero byte all keys from key on.
 func (s *store) keys(key, end []byte) []string {
 	from, to := string(key), string(end)
 	if to == "" {

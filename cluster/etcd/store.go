@@ -11,56 +11,54 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Store is a server that API servers use in the place of etcd. It runs as a single member.
+// Store is a server that API servers use in place of etcd. It runs as a single member.
 // docs/storage.md shows how to write one.
 type Store struct {
-	// Start starts the server from the files that earlier lives have left in the folder of
-	// its config, or from none. All its goroutines belong to the calling process; a crash
-	// ends them at any point, and leaves the files as they are.
+	// Start starts the server from the files that earlier lives have left in its folder, or from
+	// none. All its goroutines belong to the calling process; a crash ends them at any point, and
+	// leaves the files as they are.
 	Start func(config StoreConfig) (Services, error)
-	// Committed returns what was committed, in the order of its revisions. It is called when
-	// the run is over, outside of the simulation. What it returns is the truth that all
-	// answers are compared with, so it must not come from what answers them.
+	// Committed returns the commits, in the order of revisions. It is called after the run, outside
+	// of the simulation. The result is the ground truth that all answers are compared with, so it
+	// must not come from the code that answers them.
 	Committed func(dir string) ([]Commit, error)
 }
 
-// StoreConfig is what the harness decides about a store.
+// StoreConfig is what the harness tells a store.
 type StoreConfig struct {
 	// Name is the name of the member, and of its host.
 	Name string
-	// Dir is a folder on the disk of that host. Before the first life there is none.
+	// Dir is a folder on that host's disk. It does not exist before the first life.
 	Dir string
-	// ProgressNotify is how often a watch that has asked for it learns of its progress.
+	// ProgressNotify is the interval of progress notifications for watches that request them.
 	ProgressNotify time.Duration
 }
 
-// Services are those services of etcd that API servers use. The harness serves them over
-// the network, and calls those of KV and Maintenance itself. Requests and answers are those of
-// package etcdserverpb; errors are etcd's own (rpctypes.ErrGRPCCompacted), as clients tell
-// them apart.
+// Services are the services of etcd that API servers use. The harness serves them over the network,
+// and calls those of KV and Maintenance itself. Requests and answers are those of package
+// etcdserverpb; errors are etcd's own (rpctypes.ErrGRPCCompacted), as clients distinguish them.
 type Services struct {
 	KV          etcdserverpb.KVServer
 	Watch       etcdserverpb.WatchServer
 	Lease       etcdserverpb.LeaseServer
 	Maintenance etcdserverpb.MaintenanceServer
-	// Stop ends an orderly life once nothing is served any more; nil if there is nothing to do.
+	// Stop ends an orderly life after the last request; nil if there is nothing to do.
 	Stop func()
 }
 
-// Commit is one change of one key, or a compaction. Changes of one transaction have one
-// revision.
+// Commit is one change of one key, or a compaction. Changes of one transaction share a revision.
 type Commit struct {
 	Revision int64
 	// Compacted says that the history before the revision was discarded; nothing else is set.
 	Compacted bool
 	Key       string
 	Value     []byte
-	// Deleted says that the key was deleted, and Expired that its lease was why.
+	// Deleted says that the key was deleted, and Expired that this was because its lease expired.
 	Deleted, Expired bool
 }
 
-// Running is a member that runs: etcd's own or another store. Its methods call the server
-// directly, not over the network, so in a simulation they must be called from its process.
+// Running is a running member: etcd's own or another store. Its methods call the server directly,
+// not over the network, so in a simulation they must be called from its process.
 type Running interface {
 	// Ready is closed once the member serves clients.
 	Ready() <-chan struct{}
@@ -84,10 +82,10 @@ type Running interface {
 	Put(ctx context.Context, key, value string) error
 	// Compact discards history below revision.
 	Compact(ctx context.Context, revision int64) error
-	// StartCompactor compacts once a period; asked is called before, with each revision.
+	// StartCompactor compacts once a period; asked is called with each revision before that.
 	StartCompactor(period time.Duration, asked func(revision int64)) (stop func(), err error)
 	Defragment() error
-	// Full reports whether an alarm for lack of space keeps all from writing; Disarm clears it.
+	// Full reports whether an alarm for lack of space stops all writes; Disarm clears it.
 	Full() bool
 	Disarm(ctx context.Context) error
 
@@ -97,7 +95,7 @@ type Running interface {
 	BreakWatches(host string) int
 }
 
-// Truth is what the store committed to the keys with a prefix. decode turns a stored value
+// Truth returns what the store committed to the keys with a prefix. decode turns a stored value
 // into an object, whose RV Truth sets. The times of compactions are unknown here and set to
 // model.Pending.
 func (s *Store) Truth(dir, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {

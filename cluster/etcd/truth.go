@@ -21,10 +21,9 @@ type Era struct {
 	Revision int64
 }
 
-// Truth reads what the cluster committed from its members' logs alone, not from the
-// database, a cache or a client. The eras are in order of time; prefix selects the keys
-// of the watched resource. decode turns a stored value into an object, whose RV Truth
-// sets.
+// Truth reads what the cluster committed from its members' logs only, not from the database, a
+// cache or a client. The eras are in order of time; prefix selects the keys of the watched
+// resource. decode turns a stored value into an object, whose RV Truth sets.
 //
 // The members must keep their logs, as those that Start boots do; if a leader sent a
 // snapshot to one, another must still have its entries. It is an error if logs

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Tuning changes settings of etcd that most runs leave alone. A zero field stands for the
-// default of this package.
+// Tuning changes settings of etcd that most runs leave alone. A zero field means this package's
+// default.
 type Tuning struct {
 	// Tick is the interval of leader heartbeats, in whole milliseconds.
 	Tick time.Duration `json:"tick,omitempty"`
@@ -17,10 +17,10 @@ type Tuning struct {
 	CatchUpEntries  int `json:"catchUpEntries,omitempty"`
 	// CompactionBatch is how many revisions a compaction removes before it pauses.
 	CompactionBatch int `json:"compactionBatch,omitempty"`
-	// WatchBatch is how many revisions a member sends at a time to a watch that is behind,
-	// WatchBuffer how many responses wait on a stream of watches before etcd takes a watch
-	// for slow, and WatchesPerSync how many watches that are behind it catches up at a time.
-	// 0 leaves each as etcd has it. A [Release] that is no [WatchLimiter] ignores them.
+	// WatchBatch is how many revisions a member sends at a time to an unsynced watch, WatchBuffer
+	// how many responses may wait on a watch stream before etcd considers the watch slow, and
+	// WatchesPerSync how many unsynced watches it syncs at a time. 0 keeps etcd's defaults. A
+	// [Release] that is not a [WatchLimiter] ignores them.
 	WatchBatch     int `json:"watchBatch,omitempty"`
 	WatchBuffer    int `json:"watchBuffer,omitempty"`
 	WatchesPerSync int `json:"watchesPerSync,omitempty"`
@@ -41,8 +41,8 @@ const (
 	DefaultQuota = 900 << 10
 )
 
-// completed returns the tuning with defaults in place of zero fields, but for those that
-// etcd completes itself.
+// completed returns the tuning with defaults in place of zero fields, except those that etcd
+// completes itself.
 func (t Tuning) completed() Tuning {
 	return Tuning{
 		Tick:            cmp.Or(t.Tick, 100*time.Millisecond),

@@ -136,7 +136,7 @@ func (s *watchStream) note(answer *etcdserverpb.WatchResponse) {
 // Watches implements Running.
 func (r *watchRegister) Watches(host, prefix string) int { return r.count(host, prefix) }
 
-// count is Watches. It keeps its name, as the schedule of a run depends on the names of functions that lock.
+// count is Watches. It keeps its name because a run's schedule depends on the names of functions that lock.
 func (r *watchRegister) count(host, prefix string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

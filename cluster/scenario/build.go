@@ -27,8 +27,8 @@ var modulesUnderTest = []string{
 	"go.etcd.io/etcd/raft/v3", // up to etcd 3.5
 }
 
-// folders are the modules that were built from somebody's folder, each with a hash of its
-// source, as module=hash,module=hash. The linker sets it.
+// folders are the modules that were built from local folders, each with a hash of its source, as
+// module=hash,module=hash. The linker sets it.
 var folders string
 
 // FoldersVariable is its name for the linker.

@@ -16,7 +16,7 @@ import (
 // Entry is a scenario: a named base for specs.
 type Entry struct {
 	Name string
-	// Summary says what the scenario is for.
+	// Summary says what the scenario tests.
 	Summary string
 	spec    Spec
 	// any says that the seed draws all knobs.
@@ -30,9 +30,9 @@ type Entry struct {
 // catalogue lists the scenarios; the first is the default.
 var catalogue = slices.Concat(drawn, []Entry{scenarioAny}, scripted)
 
-// The scenarios that are run where none is named.
+// The scenarios for runs that name none.
 const (
-	// Default is for one seed: small, and the same for all seeds but for faults and requests.
+	// Default is for one seed: small, and the same for all seeds except for faults and requests.
 	Default = "minute"
 	// Any is for ranges and hunts: the seed decides everything.
 	Any = "any"

@@ -11,11 +11,11 @@
 //   - template.go: the booted cluster in which runs start.
 //   - branch.go: points at which a run continues differently, and its state there.
 //   - run.go: the run itself.
-//   - log.go: what etcd logs, kept out of the run.
+//   - log.go: etcd's logs, kept out of the run.
 //   - judge.go: the verdict of the run and the oracle.
-//   - stuck.go: a deadlock of the code under test, told from one of the harness.
+//   - stuck.go: distinguishing a deadlock of the code under test from one of the harness.
 //   - folder.go: the artifacts of a run, and how to read them back.
-//   - files.go: writing files together, the timeline of a failed run among them, and reading
-//     them, compressed or not.
+//   - files.go: writing the files of a folder together, and reading them, compressed or not; the
+//     timeline of a failed run.
 //   - build.go: what a binary was built from.
 package scenario

@@ -87,11 +87,11 @@ func (s Spec) Name() string {
 	return name
 }
 
-// majorVersion is the end of a module's path that says nothing.
+// majorVersion matches the redundant end of a module's path.
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
-// usedName is what the name of a folder says of the code that is used: the version of
-// each module, and a hash of the path instead of a path.
+// usedName is what a folder's name says about other code: the version of each module, and a hash
+// instead of a path.
 func usedName(use string) (name string) {
 	for one := range strings.SplitSeq(use, ",") {
 		module, value, found := strings.Cut(one, "=")
@@ -159,7 +159,7 @@ func WriteUnfinished(folder string, spec Spec, build Build, decisions []byte, re
 	return r.write(folder, build, "", report)
 }
 
-// write writes what there is of a run, and removes what an earlier one, or a user who
+// write writes the parts of a run that exist, and removes those that an earlier one, or a user who
 // decompressed its files, may have left.
 func (r *Run) write(folder string, build Build, hash, report string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -299,7 +299,7 @@ func HasRun(folder string) bool {
 	return err == nil
 }
 
-// WriteDecisive adds, as JSON, which decisions matter.
+// WriteDecisive adds the decisions that matter, as JSON.
 func WriteDecisive(folder string, content []byte) error {
 	return writeAll(folder, []file{text(decisiveFile, content)})
 }

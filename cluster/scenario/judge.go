@@ -20,7 +20,7 @@ type Verdict struct {
 	Use      string `json:"use,omitempty"`
 	// Branches are the branches of the run's schedule.
 	Branches []Branch `json:"branches,omitempty"`
-	// Knobs are those that are not usual, as name=value, where the seed draws them.
+	// Knobs are those with unusual values, as name=value, if the seed draws them.
 	Knobs []string `json:"knobs,omitempty"`
 	// Outcome is passed, failed or inconclusive. Reasons say why it is inconclusive;
 	// Reason joins them in one line.
@@ -47,11 +47,11 @@ type Verdict struct {
 	// to be conclusive.
 	Counts  linearizability.Counts `json:"counts"`
 	Minimum linearizability.Counts `json:"minimum"`
-	// Window is how many changes the caches of the run held at least, if that is fewer
-	// than usual.
+	// Window is the minimum number of changes that the run's caches held, if that is fewer than
+	// usual.
 	Window int `json:"window,omitempty"`
-	// RefreshBound is how long a stream may have known less than etcd, if etcd told the
-	// caches of its progress more rarely than usual; 0 for the usual bound.
+	// RefreshBound is how long a stream may lag behind etcd, if etcd's progress notifications were
+	// rarer than usual; 0 for the usual bound.
 	RefreshBound time.Duration `json:"refreshBound,omitempty"`
 	// Margins are how close the run came to the bounds on latency.
 	Margins []linearizability.Margin `json:"margins,omitempty"`
@@ -148,7 +148,7 @@ func (r *Run) Judge() Verdict {
 		v.Window = config.Window
 	}
 	if late := r.Spec.Setup.ProgressNotify - progressNotify; late > 0 {
-		// A report comes later by up to a tenth, and etcd skips one after an event.
+		// A notification may be late by up to a tenth, and etcd skips one after an event.
 		config.RefreshBound += 2 * (late + late/10)
 		v.RefreshBound = config.RefreshBound
 	}

@@ -13,21 +13,19 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Knob is one dimension in which runs differ. A scenario fixes all of them but for those
-// that the user sets; the scenario any draws them from the seed.
+// Knob is one dimension in which runs differ. A scenario fixes all except those that the user sets;
+// the scenario any draws them from the seed.
 //
-// Each knob draws from a random stream of its own, so that a new one changes nothing that
-// others draw.
+// Each knob draws from a random stream of its own, so that a new one does not change the others.
 type Knob struct {
 	Name    string
 	Summary string
-	// Usual and Others are the values that are drawn: the usual one for half of the seeds,
-	// or for three quarters if the knob is Costly. A value that is listed twice is drawn
-	// twice as often.
+	// Usual and Others are the values to draw from: the usual one for half of the seeds, or for
+	// three quarters if the knob is Costly. A value that is listed twice is drawn twice as often.
 	Usual  string
 	Others []string
-	// Costly says that the other values at least double the processor time of a run. As
-	// they are drawn for a quarter of the seeds, they take about half of the time.
+	// Costly says that the other values at least double the processor time of a run. As they are
+	// drawn for a quarter of the seeds, they take about half of the time.
 	Costly bool
 	// Boots says that the knob configures etcd or API servers at boot. Runs that start
 	// from a template leave such knobs at their usual values.
@@ -39,7 +37,7 @@ type Knob struct {
 	get   func(*Spec) string
 }
 
-// ErrKnob means that a knob does not exist, or cannot have a value.
+// ErrKnob means that a knob does not exist, or a value is invalid.
 var ErrKnob = errors.New("invalid knob")
 
 // UsualValue is the text that sets any knob to its usual value.
@@ -120,8 +118,8 @@ func (s Spec) Drawn() bool {
 	return known && entry.any
 }
 
-// WithSeed returns the spec of another seed: in the scenario any, with all knobs drawn that
-// the user did not set.
+// WithSeed returns the spec for another seed: in the scenario any, with all knobs redrawn that the
+// user did not set.
 func (s Spec) WithSeed(seed uint64) Spec {
 	s.Seed = seed
 	if !s.Drawn() {
@@ -136,13 +134,13 @@ func (s Spec) WithSeed(seed uint64) Spec {
 			value = knob.other(random)
 		}
 		if err := knob.set(&s, value); err != nil {
-			panic(err) // every value that is drawn is one of the knob's own
+			panic(err) // drawn values are valid
 		}
 	}
 	return s.reconciled()
 }
 
-// oneIn returns how many seeds there are to one with an unusual value.
+// oneIn means that one seed in this many has an unusual value.
 func (k Knob) oneIn() int {
 	if k.Costly {
 		return 4
@@ -150,14 +148,14 @@ func (k Knob) oneIn() int {
 	return 2
 }
 
-// minActive is how long a run is at least before its quiet phase.
+// minActive is the minimum length of a run before its quiet phase.
 const minActive = 20 * time.Second
 
-// maxInitialBytes bounds the objects that exist from the beginning, together.
+// maxInitialBytes bounds the total size of the initial objects.
 const maxInitialBytes = 6 << 20
 
-// reconciled returns the spec with knobs that exclude each other brought into line. What
-// the user set stays, so that Validate can name it.
+// reconciled returns the spec with conflicts between knobs resolved. What the user set stays, so
+// that Validate can name it.
 func (s Spec) reconciled() Spec {
 	drawn := func(name string) bool { return !slices.Contains(s.Given, name) }
 	if drawn("duration") {
@@ -175,7 +173,7 @@ func (s Spec) reconciled() Spec {
 	return s
 }
 
-// values makes a knob of a field with a list of values.
+// values returns a knob for a field with a list of values.
 func values[T comparable](name, summary string, field func(*Spec) *T, read func(string) (T, error), usual T, others ...T) Knob {
 	text := func(value T) string { return fmt.Sprint(value) }
 	knob := Knob{
@@ -214,20 +212,20 @@ func flag(name, summary string, field func(*Spec) *bool) Knob {
 	return values(name, summary, field, strconv.ParseBool, false, true)
 }
 
-// word makes a knob that has no other values than "" and those listed.
+// word returns a knob whose only values are "" and those listed.
 func word(name, summary string, field func(*Spec) *string, others ...string) Knob {
 	return values(name, summary, field, func(text string) (string, error) {
 		return text, wrong(text != "" && !slices.Contains(others, text))
 	}, "", others...)
 }
 
-// boots makes a knob one that configures etcd or API servers at boot.
+// boots marks a knob as one that configures etcd or API servers at boot.
 func boots(knob Knob) Knob {
 	knob.Boots = true
 	return knob
 }
 
-// costly makes a knob one whose unusual values are drawn less often.
+// costly marks a knob as one whose unusual values are drawn less often.
 func costly(knob Knob) Knob {
 	knob.Costly = true
 	return knob

@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// Setup is what a run's cluster and clients have besides the fields of [Spec] that
-// scenarios set. A zero value is the usual one.
+// Setup configures a run's cluster and clients beyond the fields of [Spec] that scenarios set. A
+// zero value is the usual one.
 type Setup struct {
 	// Etcd and Server configure all members and all API servers.
 	Etcd   etcd.Tuning   `json:"etcd,omitzero"`
@@ -21,7 +21,7 @@ type Setup struct {
 	// BookmarkPeriod and ProgressNotify are those of cluster.Config.
 	BookmarkPeriod time.Duration `json:"bookmarkPeriod,omitempty"`
 	ProgressNotify time.Duration `json:"progressNotify,omitempty"`
-	// ObjectBytes is how much padding each stored object has.
+	// ObjectBytes is the padding of each stored object.
 	ObjectBytes int `json:"objectBytes,omitempty"`
 
 	// Writers, Readers, Reflectors and Informers are numbers of clients.
@@ -29,13 +29,13 @@ type Setup struct {
 	Readers    int `json:"readers,omitempty"`
 	Reflectors int `json:"reflectors,omitempty"`
 	Informers  int `json:"informers,omitempty"`
-	// Names is which names objects have, Mix what writers do, and Initial how many objects
-	// are created at once at the beginning.
+	// Names selects the names of objects, Mix what writers do, and Initial is how many objects are
+	// created at once at the beginning.
 	Names   string `json:"names,omitempty"`
 	Mix     string `json:"mix,omitempty"`
 	Initial int    `json:"initial,omitempty"`
-	// Timeout is how long clients wait for a response, and WatchTimeout the longest
-	// timeout that they request for a watch; 0 for none.
+	// Timeout is how long clients wait for a response, and WatchTimeout the longest timeout that
+	// they request for a watch; 0 for none.
 	Timeout      time.Duration `json:"timeout,omitempty"`
 	WatchTimeout time.Duration `json:"watchTimeout,omitempty"`
 	// Roaming makes informers change servers after failures.
@@ -48,15 +48,15 @@ type Setup struct {
 	YieldEvery int `json:"yieldEvery,omitempty"`
 	StallOneIn int `json:"stallOneIn,omitempty"`
 	FocusOneIn int `json:"focusOneIn,omitempty"`
-	// Steady keeps the seed from having goroutines stalled, so that what is slow or refused
-	// is judged from the beginning: see model.History.Steady.
+	// Steady keeps the seed from stalling goroutines, so that slow and refused requests are judged
+	// from the beginning: see model.History.Steady.
 	Steady bool `json:"steady,omitempty"`
-	// Selectors is what lists and watches select by, and HandlerDelay how long the handlers
-	// of informers take at each notification.
+	// Selectors is what lists and watches select by, and HandlerDelay how long an informer's
+	// handlers take for each notification.
 	Selectors    string        `json:"selectors,omitempty"`
 	HandlerDelay time.Duration `json:"handlerDelay,omitempty"`
-	// Quota is how much space etcd has for what clients write, in percent of what that
-	// takes at most; 0 is enough.
+	// Quota is etcd's space for clients' writes, in percent of the most that these take; 0 is
+	// enough.
 	Quota int `json:"quota,omitempty"`
 	// Pattern arranges the faults of a drawn plan; see faults.Pattern.
 	Pattern string `json:"pattern,omitempty"`
@@ -167,8 +167,8 @@ func drawGates(random *rand.Rand) string {
 	return textOf(slices.DeleteFunc(slices.Clone(gates), func(string) bool { return random.IntN(2) == 0 }))
 }
 
-// drawKinds draws one to three kinds of fault for half of the seeds: few kinds that happen
-// often meet each other in ways that a few faults of every kind do not.
+// drawKinds draws one to three kinds of fault for half of the seeds: a few kinds that happen often
+// interact in ways that a few faults of every kind do not.
 func drawKinds(random *rand.Rand) string {
 	switch random.IntN(4) {
 	case 0:
@@ -185,7 +185,7 @@ func drawKinds(random *rand.Rand) string {
 	return textOf(names)
 }
 
-// maxFewKinds bounds the kinds of runs with few of them.
+// maxFewKinds is the largest number of kinds in such runs.
 const maxFewKinds = 3
 
 // listOf and textOf convert between a list and its text in a knob.

@@ -112,11 +112,11 @@ const (
 	progressNotify = 5 * time.Second
 	// censusPeriod is the interval at which the watches of API servers are counted.
 	censusPeriod = 5 * time.Second
-	// spacePeriod is how often somebody looks whether etcd has space left.
+	// spacePeriod is the interval of checks for etcd's space.
 	spacePeriod = 2 * time.Second
-	// leaveGrace is how long after the clients have left their watches and goroutines
-	// may remain. The network delivers connection ends in far less, but for what a read may
-	// leave behind (readGrace of package cluster).
+	// leaveGrace is how long watches and goroutines may remain after the clients have left. The
+	// network delivers the ends of connections much faster, except for what a read may leave behind
+	// (readGrace of package cluster).
 	leaveGrace = 5 * time.Second
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// The scripted scenarios are small, for searches that try one schedule after another
-// (simrun explore). Each is about one race within a window of time; before and after it
-// the schedule is the default one. They can also run like any other scenario.
+// The scripted scenarios are small, for searches that try one schedule after another (simrun
+// explore). Each tests one race within a window of time; before and after it the schedule is the
+// default one. They can also run like any other scenario.
 
 const (
 	scriptedDuration = 20 * time.Second

@@ -221,14 +221,14 @@ const (
 	bytesPerWrite = 2 << 10
 )
 
-// What a small quota is made of.
+// The parts of a small quota.
 const (
 	minQuota         = 32 << 10 // what etcd takes for itself
 	minBytesPerWrite = 512      // without padding, which may take twice its size
 )
 
-// quota returns how large etcd's databases may become, 0 for the default. Larger ones come
-// in few sizes, because each size is a template.
+// quota returns the largest size of etcd's databases, 0 for the default. Larger ones come in few
+// sizes, because each size is a template.
 func (s Spec) quota() int64 {
 	config := s.workload()
 	writes := int64(config.Operations + config.Initial + config.Flood)

@@ -13,14 +13,14 @@ import (
 // did not return.
 const NeverReturned = "never-returned"
 
-// stuckAfter is how long a call into the code under test takes at most: twice the
-// timeout of a request, for which a server may wait when it stops.
+// stuckAfter is how long a call into the code under test may take: twice the timeout of a request,
+// for which a stopping server may wait.
 const stuckAfter = 2 * time.Minute
 
-// stuck returns the violation of a run that ended early because the code under test is in
-// a deadlock: it was asked to start, to stop or to tell something, and has not returned
-// although nothing hinders it any more. A run that ended early for another reason, such as
-// a deadlock among clients of the harness, proves nothing.
+// stuck returns the violation of a run that ended early because the code under test is in a
+// deadlock: a call to start, stop or inspect it has not returned although nothing hinders it any
+// more. A run that ended early for another reason, such as a deadlock among clients of the harness,
+// proves nothing.
 func (r *Run) stuck() (Violation, bool) {
 	for _, call := range r.Waiting {
 		lasted := r.Result.Simulated - call.Since
@@ -42,8 +42,8 @@ func (r *Run) sinceBegan(at time.Duration) time.Duration {
 	return (at - r.Began).Round(time.Millisecond)
 }
 
-// stackOf returns the stack of the goroutine of a process that the cluster called, from the
-// stacks of a result; empty if it is not among them.
+// stackOf returns the stack of the process's goroutine that the cluster called, from the stacks of
+// a result; empty if there is none.
 func stackOf(stacks, process string) string {
 	for _, stack := range strings.Split(stacks, "\n\n") {
 		if strings.HasPrefix(stack, "["+process+" #") && strings.Contains(stack, "/cluster.(*") && strings.Contains(stack, "/sim.(*Process).Do") {
@@ -56,8 +56,8 @@ func stackOf(stacks, process string) string {
 // frame is a line of a stack that names a function.
 var frame = regexp.MustCompile(`^(\S+)\(.*\)$`)
 
-// Innermost returns the innermost function of a stack that is neither the runtime's nor a
-// synchronisation; empty if there is no stack.
+// Innermost returns the innermost function of a stack that belongs neither to the runtime nor to a
+// synchronisation package; empty if there is no stack.
 func Innermost(stack string) string {
 	for line := range strings.Lines(stack) {
 		match := frame.FindStringSubmatch(strings.TrimSpace(line))

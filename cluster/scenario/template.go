@@ -20,7 +20,7 @@ type Template struct {
 	Servers int
 	// WindowEvents is the spec's WindowEvents.
 	WindowEvents int
-	// QuotaBytes is how large etcd's databases may be; 0 is the default.
+	// QuotaBytes is the largest size of etcd's databases; 0 is the default.
 	QuotaBytes int64
 	// Cold templates do not boot a cluster; their runs do so themselves.
 	Cold bool

@@ -8,11 +8,11 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// A verdict is worth only as much as what happened in its run. Each scenario of the
-// catalogue therefore sets minimum counts; a run below them is inconclusive. The
-// numbers are about half of the lowest seen in 300 seeds: any seed that does what the
-// scenario is for meets them, and a run that got stuck does not. What one seed in ten
-// lacks by chance, such as a 410, is required only where the scenario is about it.
+// A verdict is worth only as much as its run. Each scenario of the catalogue therefore sets minimum
+// counts; a run below them is inconclusive. The numbers are about half of the lowest seen in 300
+// seeds: any seed that does what the scenario is for meets them, and a run that got stuck does not.
+// What one seed in ten lacks by chance, such as a 410, is required only if the scenario is about
+// it.
 
 // minimum applies to runs of no scenario in the catalogue.
 var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, Events: 10, Changes: 5}

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// CertificateName is whom the certificates of API servers are for, whichever of them a client reaches.
+// CertificateName is the host name in the certificates of all API servers.
 const CertificateName = "apiserver"
 
-// Certificate is what a server proves with who it is, and its key, both in PEM. It is signed by itself.
+// Certificate is a server's self-signed certificate and its key, both in PEM.
 type Certificate struct{ Chain, Key []byte }
 
-// Pair returns the certificate as package tls has it.
+// Pair returns the certificate for package tls.
 func (c Certificate) Pair() (tls.Certificate, error) { return tls.X509KeyPair(c.Chain, c.Key) }
 
-// validity is how long certificates hold, as those of kubeadm do. No clock is moved that far.
+// validity is how long certificates are valid, as with kubeadm. No clock is moved that far.
 const validity = 365 * 24 * time.Hour
 
-// NewCertificates returns a certificate for a name that is valid, and one of the same key that has just expired. The key is elliptic: handshakes
-// with an RSA key would take a fifth of the time of a run.
+// NewCertificates returns a valid certificate for a name, and one with the same key that has just expired. The key is elliptic:
+// handshakes with an RSA key would take a fifth of the time of a run.
 func NewCertificates(name string) (valid, expired Certificate, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -2,25 +2,23 @@ package target
 
 import "path/filepath"
 
-// ReleaseWorker is the package of a release's module that does the runs.
+// ReleaseWorker is the package of a release's module that executes the runs.
 const ReleaseWorker = "./worker"
 
-// Release is one release that can be run as it was shipped. Each is a Go module of its own
-// in a folder below cluster/released, so that its build contains the old code and the
-// project's build the new. simrun builds the module's worker command and executes runs
-// with it; everything else is the project's code. docs/released-versions.md tells what
-// runs of them show.
+// Release is a release that is run as released. Each is a Go module of its own in a folder of
+// cluster/released, so that its build contains the old code and the project's build the new. simrun
+// builds the module's worker command and executes runs with it; everything else is the project's
+// code. docs/released-versions.md describes the results.
 type Release struct {
-	// Name is what --target calls it, and the name of its folder.
+	// Name is its name for --target, and the name of its folder.
 	Name string
 	// Summary says what it is.
 	Summary string
-	// PlainLists says whether the release does not support streaming lists
-	// (sendInitialEvents). It rejects such watches, so clients must not request them.
+	// PlainLists says that the release does not support streaming lists (sendInitialEvents). It
+	// rejects such watches, so clients must not request them.
 	PlainLists bool
-	// RareBookmarks says whether the release sends a watch at most one bookmark a
-	// minute, plus one before the watch's deadline, whatever the configuration: a run
-	// has few or none.
+	// RareBookmarks says that the release sends a watch at most one bookmark a minute, plus one
+	// before the watch's deadline, whatever the configuration: a run has few or none.
 	RareBookmarks bool
 }
 

@@ -1,7 +1,7 @@
-// Package target is the interface between the harness and the cacher under test. It
-// uses the plain types of package model, so that the harness can drive any version of
-// Kubernetes' cacher, or another store, without importing it. A sub-package adapts each
-// cacher. [Releases] lists those that are run as they were shipped.
+// Package target is the interface between the harness and the cacher under test. It uses the plain
+// types of package model, so that the harness can drive any version of Kubernetes' cacher, or
+// another store, without importing it. A sub-package adapts each cacher. [Releases] lists those
+// that are run as released.
 package target
 
 import (
@@ -24,7 +24,7 @@ type Target interface {
 	Name() string
 
 	// NewInformer returns a real client-go informer that lists and watches through api, and
-	// that notifies handle.
+	// notifies handle.
 	NewInformer(api API, scope model.Scope, handle Handle) Informer
 }
 
@@ -46,8 +46,8 @@ type Servers interface {
 	Decode(key string, value []byte) (model.Object, error)
 }
 
-// Handle handles one notification of an informer: that an object is there (model.Added), has
-// changed (model.Modified) or is gone (model.Deleted). The informer waits for it.
+// Handle handles one notification of an informer: that an object exists (model.Added), has changed
+// (model.Modified) or is gone (model.Deleted). The informer waits for it.
 type Handle func(what model.EventType, object model.Object)
 
 // Logger is implemented by targets whose libraries log.
@@ -57,7 +57,7 @@ type Logger interface {
 	LogTo(w io.Writer)
 }
 
-// Stored is implemented by targets whose API servers have another store than etcd below them.
+// Stored is implemented by targets whose API servers use another store than etcd.
 type Stored interface {
 	// Store returns it.
 	Store() *etcd.Store
@@ -81,7 +81,7 @@ func (s stored) LogTo(w io.Writer) {
 	}
 }
 
-// OverServers is [Over] for API servers that are reached over the network alone, as those of package simtest.
+// OverServers is [Over] for API servers that are only reached over the network, as in package simtest.
 func OverServers(made Servers, store *etcd.Store) Servers { return storedServers{made, store} }
 
 type storedServers struct {
@@ -113,28 +113,28 @@ type ServerConfig struct {
 	// cache and etcd; see package faults. It may block the operation while ctx lasts.
 	// It may be nil.
 	Reached func(ctx context.Context, point string)
-	// Certificate returns what a [Web] serves HTTPS with, the same for all servers and all of their lives.
+	// Certificate returns a [Web]'s certificate for HTTPS, the same for all servers in all their lives.
 	Certificate func() (Certificate, error)
 	// Injection injects faults into the server's reads and writes; nil injects none.
 	Injection *Injection
 }
 
-// Tuning changes settings of API servers that most runs leave alone. A zero field stands
-// for kube-apiserver's default. Targets of old releases ignore it.
+// Tuning changes settings of API servers that most runs leave alone. A zero field means
+// kube-apiserver's default. Targets of old releases ignore it.
 type Tuning struct {
-	// HistoryWindow is how long the cache keeps events at least.
+	// HistoryWindow is the minimum time for which the cache keeps events.
 	HistoryWindow time.Duration `json:"historyWindow,omitempty"`
 	// CompactInterval is how often the servers compact etcd, up to the revision of one
 	// interval ago.
 	CompactInterval time.Duration `json:"compactInterval,omitempty"`
-	// InPlace has update functions change the object that they are given.
+	// InPlace makes update functions change the object that they get.
 	InPlace bool `json:"inPlace,omitempty"`
-	// InValidation has the preconditions of deletions checked by their validation.
+	// InValidation makes the validation of deletions check their preconditions.
 	InValidation bool `json:"inValidation,omitempty"`
 	// Encryption is how stored values are encrypted: not at all, or one of the constants.
 	Encryption string `json:"encryption,omitempty"`
-	// Gates are feature gates of the servers and of client-go, such as WatchList=false.
-	// They hold for the whole process.
+	// Gates are feature gates of the servers and of client-go, such as WatchList=false. They apply
+	// to the whole process.
 	Gates []string `json:"gates,omitempty"`
 }
 
@@ -142,8 +142,8 @@ type Tuning struct {
 const (
 	// EncryptionAES encrypts with AES-GCM and one key.
 	EncryptionAES = "aes"
-	// EncryptionRotating has a server write with another key after each restart. It reads
-	// what any key has encrypted; until the others restart, they write with older keys.
+	// EncryptionRotating makes a server write with another key after each restart. It reads values
+	// of any key; until the others restart, they write with older keys.
 	EncryptionRotating = "rotating"
 )
 
@@ -196,7 +196,7 @@ type Storage interface {
 type Web interface {
 	Server
 
-	// Serve serves what connects to the listener, and returns once the server has stopped.
+	// Serve serves connections of the listener, and returns once the server has stopped.
 	Serve(listener net.Listener)
 }
 
@@ -219,7 +219,7 @@ type Windowed interface {
 	Window() (filling int, window model.Window, known bool)
 }
 
-// Replacer is a [Server] that can replace its storage and cache while it goes on serving.
+// Replacer is a [Server] that can replace its storage and cache while it keeps serving.
 type Replacer interface {
 	Server
 
@@ -246,6 +246,6 @@ type Injection struct {
 	// Lists, Transforming and Decoding make the cache's lists, the decryption of values
 	// and their decoding fail.
 	Lists, Transforming, Decoding atomic.Bool
-	// TTL is the time to live of written objects, in seconds; 0 is for ever.
+	// TTL is the time to live of written objects, in seconds; 0 is forever.
 	TTL atomic.Uint64
 }

@@ -61,7 +61,7 @@ func (c catalog) scope(random *rand.Rand) model.Scope {
 	}
 }
 
-// What Config.Selectors knows besides the usual mixture.
+// The values of Config.Selectors besides the usual mixture.
 const (
 	SelectNone   = "none"
 	SelectLabels = "labels"
@@ -69,7 +69,7 @@ const (
 	SelectAll    = "all"
 )
 
-// selections holds what selector would have drawn for each of them.
+// selections holds the draw of selector that each of them replaces.
 var selections = map[string]int{SelectNone: 0, SelectLabels: 5, SelectFields: 4, SelectAll: 7}
 
 // selector draws no selector, a label, a node, or both.

@@ -41,8 +41,8 @@ func (c *client) arrive() bool {
 	return c.begin(c.alive, 1, time.Since(c.began)+wait)
 }
 
-// drawTimeout draws the timeout that a client requests for a watch that it is going to
-// keep for a while, 0 for none, in whole seconds, as timeoutSeconds has it.
+// drawTimeout draws the timeout that a client requests for a watch that it will keep for a while, 0
+// for none, in whole seconds, like timeoutSeconds.
 func (c *client) drawTimeout(length time.Duration) int64 {
 	most := c.catalog.config.WatchTimeout
 	if most == 0 || length != 0 {

@@ -19,8 +19,8 @@ type Config struct {
 	// last write gets no events.
 	Writing time.Duration
 
-	// Operations is how many requests the writers and readers make together. Lists of
-	// reflectors, watchers and informers come on top.
+	// Operations is how many requests the writers and readers make together. Lists of reflectors,
+	// watchers and informers are extra.
 	Operations int
 
 	// The number of clients of each kind.
@@ -37,8 +37,8 @@ type Config struct {
 	Flood                  int
 	FloodAfter, FloodPause time.Duration
 
-	// Namespaces, Names, Nodes and Labels are what objects are made of. Every name
-	// exists in every namespace; fewer names mean more contention.
+	// Namespaces, Names, Nodes and Labels are the parts of objects. Every name exists in every
+	// namespace; fewer names mean more contention.
 	Namespaces, Names, Nodes []string
 	Labels                   []Label
 
@@ -51,7 +51,7 @@ type Config struct {
 	// SelectFields or SelectAll; "" is some of everything.
 	Selectors string
 
-	// HandlerDelay is how long the handlers of informers take at each notification.
+	// HandlerDelay is how long an informer's handlers take for each notification.
 	HandlerDelay time.Duration
 
 	// Bursts is how many times in a run several clients send requests at once, so that
@@ -62,11 +62,11 @@ type Config struct {
 	// open.
 	OperationTimeout time.Duration
 
-	// MaxStream bounds how long a client keeps a stream that it is going to cancel.
+	// MaxStream bounds how long a client keeps a stream that it will cancel itself.
 	MaxStream time.Duration
 
-	// Roaming makes informers turn to another server after a failure and when a server ends
-	// their stream, as behind a load balancer.
+	// Roaming makes informers switch servers after a failure and when a server ends their stream,
+	// as behind a load balancer.
 	Roaming bool
 	// WatchTimeout bounds the timeouts that clients request for their watches, where
 	// the client does not end the watch itself; 0 means that they request none.
@@ -80,7 +80,7 @@ type Config struct {
 	// PlainLists disables streaming lists, for API servers that do not support them.
 	PlainLists bool
 
-	// Script is what scripted clients do, line by line; they come on top of all others.
+	// Script is what scripted clients do, line by line, in addition to all other clients.
 	Script []ScriptLine
 
 	// Parts are what is left of a reduced workload; clients without a part do nothing.

@@ -12,8 +12,8 @@ const (
 	Fast      = "fast"
 	Slow      = "slow"
 	Hiccuping = "hiccuping"
-	// Stalled is a consumer that stops reading for ever. When faults heal, only a
-	// stream that was opened with this pace stays stalled.
+	// Stalled is a consumer that stops reading forever. When faults heal, only a stream that was
+	// opened with this pace stays stalled.
 	Stalled = "stalled"
 )
 
@@ -95,8 +95,7 @@ func (c *consumer) force(forced pace) { c.change(func() { c.forced = &forced }) 
 // release ends a forced pace.
 func (c *consumer) release() { c.change(func() { c.forced = nil }) }
 
-// heal makes the client read as fast as it can from now on, except on a stream that
-// stalls for ever.
+// heal makes the client read as fast as it can from now on, except on a stream that stalls forever.
 func (c *consumer) heal() {
 	c.change(func() {
 		c.forced, c.healed = nil, true

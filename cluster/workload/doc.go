@@ -10,8 +10,8 @@
 //   - informers are the target's real client-go informers (informer.go);
 //   - loaders create the objects that exist from the beginning (loader.go);
 //   - scripted clients follow the lines of a script (script.go);
-//   - the final writer makes sure, once faults have healed, that there is something
-//     left to deliver (final_writer.go).
+//   - the final writer makes sure that there is something left to deliver after faults have healed
+//     (final_writer.go).
 //
 // Every client reaches an API server through a session, which records each
 // request, response and event (session.go, recorder.go). How fast a client

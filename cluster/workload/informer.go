@@ -18,11 +18,11 @@ type informer struct {
 	scope    model.Scope
 	observer *observer
 	inner    target.Informer
-	delay    time.Duration // of its handler, at each notification
+	delay    time.Duration // of its handler, per notification
 
 	mu       sync.Mutex
-	notified []model.Object // what the handler was told of last, in order of namespace and name
-	last     time.Time      // when it was
+	notified []model.Object // what the handler was last told, in order of namespace and name
+	last     time.Time      // when that was
 	calls    []model.Notification
 	now      func() int64 // the time of a notification
 }
@@ -48,8 +48,8 @@ func (i *informer) handle(what model.EventType, object model.Object) {
 	}
 }
 
-// told returns what the handler was told of last, all that it was told, and whether the
-// former is what the informer holds.
+// told returns what the handler was last told, all notifications, and whether the former equals the
+// informer's contents.
 func (i *informer) told() (notified []model.Object, calls []model.Notification, same bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -58,16 +58,15 @@ func (i *informer) told() (notified []model.Object, calls []model.Notification, 
 	})
 }
 
-// busy reports whether a slow handler may have more to handle: the informer's contents
-// keep its pace.
+// busy reports whether a slow handler may have more to handle: it delays the informer's contents.
 func (i *informer) busy() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.delay > 0 && time.Since(i.last) < convergeSettle
 }
 
-// results returns the informer's final contents and, if its handler was told of other ones,
-// those as well: a handler is to see the last state, too.
+// results returns the informer's final contents and, if its handler was told other ones, those as
+// well: a handler must see the last state, too.
 func (i *informer) results() []model.Informer {
 	held := model.Informer{
 		Client: i.name, Server: i.observer.session().server, Scope: i.scope,
@@ -82,7 +81,7 @@ func (i *informer) results() []model.Informer {
 	return []model.Informer{held, told}
 }
 
-// contents returns what an informer holds, in order of namespace and name.
+// contents returns an informer's contents, in order of namespace and name.
 func contents(of target.Informer) []model.Object {
 	objects := slices.Clone(of.Objects())
 	slices.SortFunc(objects, byName)
@@ -101,39 +100,39 @@ type observer struct {
 	sessions []*session
 	consumer *consumer
 	pace     pace
-	delayed  bool // its handler takes time, and client-go may hold its queue meanwhile, so that it does not read
+	delayed  bool // its handler takes time, during which client-go may lock its queue and not read
 
 	mu         sync.Mutex
-	at         int            // the session that is used now
+	at         int            // the current session
 	failed     bool           // the last request failed, or its stream has ended
 	pages      map[string]int // the ID of the list that returned a continue token
 	lastList   model.Operation
 	lastStream *observedWatch // since lastList, nil if there was none
 }
 
-// newObserver makes an observer that asks the first of some servers, and the next one
-// after each failure and each stream that the server ended, as a load balancer may do for
-// a new connection.
+// newObserver returns an observer that uses the first of several servers, and the next one after
+// each failure and each stream that the server ended, as a load balancer may do for a new
+// connection.
 func newObserver(sessions []*session, consumer *consumer, pace pace) *observer {
 	return &observer{sessions: sessions, consumer: consumer, pace: pace, pages: map[string]int{}}
 }
 
-// session returns the session that is used now.
+// session returns the current session.
 func (o *observer) session() *session {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sessions[o.at]
 }
 
-// waits reports whether the informer will ask again, when its backoff has passed.
+// waits reports whether the informer will retry after its backoff.
 func (o *observer) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failed
 }
 
-// note notes whether a request to a server failed, or the stream that it opened has
-// ended or reported an error. The next one then goes to the next server.
+// note records whether a request to a server failed, or its stream has ended or reported an error.
+// The next one then goes to the next server.
 func (o *observer) note(asked *session, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 // loaders is how many clients create the initial objects.
 const loaders = 4
 
-// loader creates its share of the objects that exist from the beginning, one after
-// another, as fast as the servers take them. It gives up when faults heal, and does not
-// repeat what fails.
+// loader creates its share of the initial objects, one after another, as fast as the servers accept
+// them. It gives up when faults heal, and does not retry failures.
 type loader struct{ writer }
 
 func (l *loader) run(keys []model.Key) {
@@ -40,22 +39,21 @@ func (w *Workload) startLoaders() {
 // loaders returns how many clients create initial objects.
 func (c Config) loaders() int { return min(loaders, c.Initial) }
 
-// The sets of names that Config.Rename knows besides the usual one.
+// The sets of names for Config.Rename besides the usual one.
 const (
 	// NamesPrefixes are names and namespaces that are prefixes of each other, or sort on
 	// either side of the slash that follows them in a key.
 	NamesPrefixes = "prefixes"
 	// NamesMany are more objects than most runs touch.
 	NamesMany = "many"
-	// NamesSingle is one object, over which all clients contend.
+	// NamesSingle is one object, for which all clients contend.
 	NamesSingle = "single"
 )
 
 // manyNames is how many names each namespace has with NamesMany.
 const manyNames = 200
 
-// Rename replaces the names of objects and namespaces by a set of another kind; "" keeps
-// them.
+// Rename replaces the names of objects and namespaces by another set; "" keeps them.
 func (c *Config) Rename(set string) {
 	switch set {
 	case NamesPrefixes:
@@ -71,8 +69,8 @@ func (c *Config) Rename(set string) {
 	}
 }
 
-// initial returns the keys of the objects that are created at the beginning: those that
-// writers use, in order, and further ones if they are not enough.
+// initial returns the keys of the initial objects: those that writers use, in order, and more if
+// they are not enough.
 func (c Config) initial() []model.Key {
 	var keys []model.Key
 	for i := 0; len(keys) < c.Initial; i++ {

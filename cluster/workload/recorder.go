@@ -98,9 +98,9 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	}
 }
 
-// lastChange returns the RV of the newest change that a client knows of, in a namespace or,
-// for "", in all of them: of its own writes, and of objects that it has read or that a
-// stream has brought: no answer tells of an expiry or of a write whose answer was lost.
+// lastChange returns the RV of the newest change known to a client, in a namespace or, for "", in
+// all of them: its own writes, objects that it read, and events of a stream. No answer reveals an
+// expiry, or a write whose answer was lost.
 func (r *recorder) lastChange(namespace string) (newest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,10 +9,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// ScriptLine is one line of a script: what a client does, and when. A workload with a
-// script has only the clients that the script names, and the final writer. A script
-// draws nothing at random: it is for scenarios small enough for all their schedules to
-// be tried.
+// ScriptLine is one line of a script: what a client does, and when. A workload with a script has
+// only the clients that the script names, and the final writer. A script draws nothing at random:
+// it is for scenarios small enough to try all their schedules.
 type ScriptLine struct {
 	Client string
 	// At is when the action begins, since the start of the run, unless the one before

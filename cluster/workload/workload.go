@@ -181,10 +181,10 @@ func (w *Workload) Heal() error {
 	return err
 }
 
-// Converge waits until every informer has seen the last known change of its scope, its
-// handler was told of what it holds, and none waits to ask again, but no longer than an
-// informer's backoff may take: client-go waits for up to 30 s, doubled by jitter, and once
-// more if the server's first response requires a relist. Call it after Heal.
+// Converge waits until every informer has seen the last known change of its scope, its handler was
+// told its contents, and none waits to retry, but no longer than an informer's backoff may take:
+// client-go waits for up to 30 s, doubled by jitter, and once more if the server's first response
+// requires a relist. Call it after Heal.
 func (w *Workload) Converge() {
 	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
@@ -222,8 +222,7 @@ func (w *Workload) Stop() error {
 	return nil
 }
 
-// Fill puts what was recorded into history: operations, streams, informers.
-// Call it after Stop.
+// Fill copies the recording into history: operations, streams, informers. Call it after Stop.
 func (w *Workload) Fill(history *model.History) { w.recorder.fill(history) }
 
 // SlowConsumer makes a client take delay for each event until HealConsumer.

@@ -72,8 +72,8 @@ func (w *writer) act(int) int {
 }
 
 // control makes a request as controllers do: an update that changes nothing or a label, a deletion of
-// the very object that was seen, in two steps if it has a finalizer, or its update whatever
-// its RV.
+// exactly the observed object, in two steps if it has a finalizer, or an update of it whatever its
+// RV.
 func (w *writer) control(server *session, key model.Key, known model.Object) int {
 	switch w.random.IntN(5) {
 	case 4:
@@ -94,9 +94,8 @@ func (w *writer) control(server *session, key model.Key, known model.Object) int
 	return 1
 }
 
-// finalize deletes an object that has a finalizer: by an update that sets its
-// deletionTimestamp, and later, through any server, by one that removes the finalizer and
-// with it the object.
+// finalize deletes an object that has a finalizer: first an update sets its deletionTimestamp, and
+// later, through any server, another one removes the finalizer and so the object.
 func (w *writer) finalize(server *session, key model.Key, known model.Object) int {
 	update, marked := of(model.Update, key), w.newObject(key)
 	marked.UID = known.UID

@@ -1,5 +1,5 @@
-// Package since36 is what adapters of releases of etcd since 3.6 have in common, among
-// them that of the one in go.mod. It compiles against all of them.
+// Package since36 has what the adapters of etcd's releases since 3.6 share, including the one in
+// go.mod. It compiles against all of them.
 package since36
 
 import (

@@ -17,8 +17,8 @@ import (
 // one of etcd's 64 MB, of which each boot allocates two.
 const segmentBytes = 256 << 10
 
-// init shrinks the log's segments, which etcd offers as a package variable only. It
-// happens here because members of one process boot concurrently.
+// init shrinks the log's segments, which only a package variable of etcd allows. It does so here
+// because members of one process boot concurrently.
 func init() { wal.SegmentSizeBytes = segmentBytes }
 
 // ReadLog implements etcd.Release.

@@ -6,8 +6,8 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// elections is what raft draws the timeouts of elections from. This release seeds it by
-// the time at which the process began.
+// elections is the source of raft's election timeouts. This release seeds it with the time at which
+// the process began.
 //
 //go:linkname elections go.etcd.io/etcd/raft/v3.globalRand
 var elections *struct {
@@ -15,11 +15,10 @@ var elections *struct {
 	rand *rand.Rand
 }
 
-// init has raft draw from the numbers of the whole process, which follow the seed in a
-// simulation.
+// init makes raft draw from the process-wide numbers, which follow the seed in a simulation.
 func init() { elections.rand = rand.New(process{}) }
 
-// process is a rand.Source of the numbers that package rand's own functions draw.
+// process is a rand.Source of the numbers that package rand's top-level functions draw.
 type process struct{}
 
 // Int63 implements rand.Source.

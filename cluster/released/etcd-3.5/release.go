@@ -15,8 +15,8 @@ import (
 // Release implements etcd.Release.
 type Release struct{}
 
-// Configure implements etcd.Release. The server would wake up every few seconds to
-// look for a downgrade.
+// Configure implements etcd.Release. The server would wake up every few seconds to look for a
+// downgrade.
 func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatch int, streams grpc.StreamServerInterceptor) {
 	s.ExperimentalWatchProgressNotifyInterval = progress
 	s.ExperimentalDowngradeCheckTime = 0
@@ -38,8 +38,8 @@ func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, en
 	return found.Count, nil
 }
 
-// Request implements etcd.Release. Members of this release tell each other where they
-// serve clients with requests of etcd's old API, which has a store of its own.
+// Request implements etcd.Release. Members of this release publish their client URLs with requests
+// of etcd's v2 API, which has a store of its own.
 func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
 	var request etcdserverpb.InternalRaftRequest
 	if err := request.Unmarshal(data); err != nil {

@@ -32,7 +32,7 @@ func (Release) Restore(settings *embed.Config, from string, bump int64) (applied
 	}
 	config := snapshot.RestoreConfig{
 		SnapshotPath:        opened.Path,
-		SkipHashCheck:       true, // it is a copied database, not one that was sent
+		SkipHashCheck:       true, // a copied database has no hash appended, unlike a saved snapshot
 		Name:                settings.Name,
 		PeerURLs:            []string{settings.AdvertisePeerUrls[0].String()},
 		InitialCluster:      settings.InitialCluster,
@@ -47,8 +47,8 @@ func (Release) Restore(settings *embed.Config, from string, bump int64) (applied
 	return applied, revision, restorer.Restore(config)
 }
 
-// bumpBy has a restore raise the revision. It sets fields by their names, as `simrun bisect`
-// builds this with releases that do not have them yet: 3.5.9 and those before it.
+// bumpBy makes a restore raise the revision. It sets fields by name, as `simrun bisect` also builds
+// this with releases that lack them: 3.5.9 and older.
 func bumpBy(config *snapshot.RestoreConfig, revisions uint64) error {
 	fields := reflect.ValueOf(config).Elem()
 	bump, compacted := fields.FieldByName("RevisionBump"), fields.FieldByName("MarkCompacted")

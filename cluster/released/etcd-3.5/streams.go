@@ -8,23 +8,22 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// interceptors are those of the members, by the address that each serves clients at.
-// The last member to come up at an address is the one that serves there.
+// interceptors are those of the members, by their client addresses. The last member to start at an
+// address is the one that serves there.
 var (
 	interceptorsMu sync.Mutex
 	interceptors   = map[string]grpc.StreamServerInterceptor{}
 )
 
-// intercept has the gRPC streams of the member at an address intercepted.
+// intercept intercepts the gRPC streams of the member at an address.
 func intercept(address string, by grpc.StreamServerInterceptor) {
 	interceptorsMu.Lock()
 	defer interceptorsMu.Unlock()
 	interceptors[address] = by
 }
 
-// init puts the interceptors after the one that counts streams. This release lets
-// nobody add options to its gRPC server, but it takes that one from a variable when a
-// server is made.
+// init puts the interceptors after the one that counts streams. This release has no options for its
+// gRPC server, but it takes that one from a variable when it creates a server.
 func init() {
 	count := prometheus.StreamServerInterceptor
 	prometheus.StreamServerInterceptor = func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
@@ -38,7 +37,7 @@ func init() {
 	}
 }
 
-// interceptorOf is that of the member which serves a stream.
+// interceptorOf returns the interceptor of the member that serves a stream.
 func interceptorOf(stream grpc.ServerStream) grpc.StreamServerInterceptor {
 	caller, ok := peer.FromContext(stream.Context())
 	if !ok || caller.LocalAddr == nil {

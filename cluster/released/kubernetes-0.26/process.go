@@ -8,10 +8,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// prepareProcess replaces, once, the state that Kubernetes' libraries keep for the
-// whole process: all API servers of a run share one here, and none may feel the others.
-// The handlers of errors slow down whoever reports them too fast, by the time of the
-// last error of any server, and at first by when the process was started on the
+// prepareProcess replaces, once, the process-wide state of Kubernetes' libraries: all API servers
+// of a run share one process and must not influence each other. The default error handlers throttle
+// by the time of the last error of any server, and initially by the start of the process on the
 // machine's clock.
 var prepareProcess = sync.OnceFunc(func() {
 	klog.SetLogger(logr.Discard())

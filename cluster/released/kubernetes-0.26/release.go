@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 )
 
-// release is what Kubernetes 0.26 does in its own way: it knows no sendInitialEvents,
-// and refuses the resourceVersionMatch that clients send with it.
+// release adapts the registry to Kubernetes 0.26, which does not know sendInitialEvents and rejects
+// the resourceVersionMatch that clients send with it.
 var release = registry.Release{
 	Validate: validate,
 	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc) error {
@@ -22,8 +22,8 @@ var release = registry.Release{
 	},
 }
 
-// validate is what the release has, or 0.27, which `simrun bisect` builds as well: there it
-// asks whether the server knows sendInitialEvents.
+// validate calls the release's validation, or that of 0.27, which `simrun bisect` also builds: it
+// takes a parameter for whether the server supports sendInitialEvents.
 func validate(options *internalversion.ListOptions) field.ErrorList {
 	switch released := any(validation.ValidateListOptions).(type) {
 	case func(*internalversion.ListOptions) field.ErrorList:

@@ -25,7 +25,7 @@ const compactInterval = 5 * time.Minute
 type server struct {
 	*registry.Handler
 	cacher *cacher.Cacher
-	// upstream lies between the cache and the etcd3 store.
+	// upstream is between the cache and the etcd3 store.
 	upstream *registry.Upstream
 
 	stopping sync.Once
@@ -33,9 +33,8 @@ type server struct {
 	release  []func() // in the order in which Stop calls them
 }
 
-// startServer wires what newETCD3Storage and StorageWithCacher of kube-apiserver 0.26
-// wire for one resource. The compactor shares the store's etcd client; there it has
-// one of its own.
+// startServer wires what newETCD3Storage and StorageWithCacher of kube-apiserver 0.26 wire for one
+// resource. The compactor shares the store's etcd client; in kube-apiserver it has its own.
 func startServer(config target.ServerConfig) (*server, error) {
 	connected, err := etcd.NewClient(config.Endpoints...)
 	if err != nil {
@@ -85,9 +84,9 @@ func startServer(config target.ServerConfig) (*server, error) {
 	}, nil
 }
 
-// withoutEndpoints is a client over the connections of another that names no
-// endpoints. The compactor remembers, for the whole process, which ones have one
-// already: only one server of a run would compact, and none once that is killed.
+// withoutEndpoints returns a client over another one's connections that names no endpoints. The
+// compactor remembers process-wide which endpoints already have one: only one server of a run would
+// compact, and none once it is killed.
 func withoutEndpoints(connected *clientv3.Client) *clientv3.Client {
 	client := clientv3.NewCtxClient(connected.Ctx())
 	lockEndpoints(client)
@@ -98,8 +97,8 @@ func withoutEndpoints(connected *clientv3.Client) *clientv3.Client {
 	return client
 }
 
-// lockEndpoints gives a client the lock that it takes to name its endpoints. That of
-// etcd 3.5 has none if it is made from a context.
+// lockEndpoints gives a client the lock for reading its endpoints. A client of etcd 3.5 that is
+// made from a context has none.
 func lockEndpoints(client *clientv3.Client) {
 	lock := reflect.ValueOf(client).Elem().FieldByName("mu")
 	if lock.IsValid() && lock.IsNil() {

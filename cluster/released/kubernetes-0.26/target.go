@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// New returns the target of that name, over a release of etcd. The first call prepares
-// what Kubernetes' libraries keep for the whole process.
+// New returns the target with that name, over a release of etcd. The first call prepares the
+// process-wide state of Kubernetes' libraries.
 func New(name string, release etcd.Release) target.Target {
 	prepareProcess()
 	return releasedTarget{name: name, etcd: release}

@@ -6,9 +6,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/cacher"
 )
 
-// countWatchers returns how many watches a cacher has registered, which it tells
-// nobody. Reflection may look at fields that are not exported, as long as it takes
-// nothing out of them.
+// countWatchers returns how many watches a cacher has registered, which the cacher does not expose.
+// Reflection may inspect unexported fields as long as it does not extract their values.
 func countWatchers(c *cacher.Cacher) int {
 	c.RLock()
 	defer c.RUnlock()

@@ -16,12 +16,12 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// encryptedPrefix begins what kube-apiserver's provider aesgcm stores; the name of the key
+// encryptedPrefix begins the values of kube-apiserver's provider aesgcm; the name of the key
 // follows.
 const encryptedPrefix = "k8s:enc:aesgcm:v1:"
 
-// keyCount is how many keys a configuration with rotation has. After as many restarts, a
-// server writes with its first key again.
+// keyCount is how many keys a configuration with rotation has. After as many restarts, a server
+// writes with its first key again.
 const keyCount = 3
 
 // newTransformer returns the transformer with which a server stores values.

@@ -29,9 +29,9 @@ const (
 	eventsHistoryWindow = 75 * time.Second
 )
 
-// drainDelay is how long the requests that have just begun on an old storage have until they
-// are counted, as the handler of custom resources has it; drainTimeout is how long it waits
-// for them to end.
+// drainDelay is how long requests that have just begun on an old storage have until they are
+// counted, as in the handler of custom resources; drainTimeout is how long it waits for them to
+// end.
 const (
 	drainDelay   = time.Second
 	drainTimeout = 2 * 60 * time.Second
@@ -44,14 +44,14 @@ type server struct {
 	stopping sync.Once
 	stopped  chan struct{}
 
-	serving atomic.Pointer[stack] // for new requests
+	serving atomic.Pointer[stack] // used by new requests
 	mu      sync.Mutex            // guards the stacks and fillings
-	stacks  []*stack              // those that have not been stopped, the serving one last
+	stacks  []*stack              // those not stopped, the serving one last
 	// fillings is how often the caches before the serving one were filled.
 	fillings int
 }
 
-// stack is what requests go through: the registry, a cache, and the storage below it.
+// stack is what a request passes through: the registry, a cache, and the storage below it.
 type stack struct {
 	*registry.Handler
 	cache Cache
@@ -79,8 +79,8 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	return s, nil
 }
 
-// start wires what kube-apiserver's storage factory and storage decorator wire for one
-// resource. The compactor shares the store's etcd client; in kube-apiserver it has its own.
+// start wires what kube-apiserver's storage factory and storage decorator wire for one resource.
+// The compactor shares the store's etcd client; in kube-apiserver it has its own.
 func (s *server) start() (*stack, error) {
 	config, injection := s.config, s.config.Injection
 	transformer, err := newTransformer(config)
@@ -186,7 +186,7 @@ func (s *server) ReplaceStorage() error {
 	return nil
 }
 
-// retire stops an old stack when its requests are done.
+// retire stops an old stack when its requests have ended.
 func (s *server) retire(old *stack) {
 	select {
 	case <-time.After(drainDelay):
@@ -208,8 +208,7 @@ func (s *server) retire(old *stack) {
 	s.stacks = slices.DeleteFunc(s.stacks, func(other *stack) bool { return other == old })
 }
 
-// Watchers implements target.Counter. It counts those of the caches that have not been
-// stopped.
+// Watchers implements target.Counter. It counts those of all caches that are not stopped.
 func (s *server) Watchers() (count int) {
 	s.mu.Lock()
 	stacks := slices.Clone(s.stacks)

@@ -9,9 +9,9 @@
 // layers above are left out: HTTP, encoding for the wire, authentication, admission,
 // flow control.
 //
-// The objects are pods that use the fields of model.Object. Package registry calls the
-// cache, and converts pods, events and errors to the types of model. The targets of
-// cluster/released use it as well.
+// The objects are pods that use the fields of model.Object. Package registry calls the cache, and
+// converts pods, events and errors to the types of model. The targets of cluster/released use it,
+// too.
 package apiserver
 
 import (

@@ -28,9 +28,9 @@ import (
 type resource struct {
 	version schema.GroupVersion
 	plural  string
-	object  runtime.Object // an empty one, and an empty list of them
+	object  runtime.Object // an empty object, and an empty list
 	list    runtime.Object
-	global  bool // not in a namespace
+	global  bool // cluster-scoped
 }
 
 // builtin are the built-in resources: those that controllers usually own or read.
@@ -63,17 +63,17 @@ var builtin = []resource{
 	{storagev1.SchemeGroupVersion, "storageclasses", &storagev1.StorageClass{}, &storagev1.StorageClassList{}, true},
 }
 
-// storedElsewhere are the resources that kube-apiserver stores under another name than theirs: its
-// SpecialDefaultResourcePrefixes. What reads etcd looks for them there.
+// storedElsewhere are the resources that kube-apiserver stores under another name: its
+// SpecialDefaultResourcePrefixes. Tools that read etcd look for them there.
 var storedElsewhere = map[string]string{"nodes": "minions", "services": "services/specs", "ingresses.networking.k8s.io": "ingress"}
 
 // kind is the resource's kind.
 func (r resource) kind() string { return reflect.TypeOf(r.object).Elem().Name() }
 
-// singular is the resource's name in the singular.
+// singular is the resource's singular name.
 func (r resource) singular() string { return strings.ToLower(r.kind()) }
 
-// hasStatus reports whether the resource has a status, which is written by itself.
+// hasStatus reports whether the resource has a status subresource.
 func (r resource) hasStatus() bool { return statusOf(r.object).IsValid() }
 
 // group is an API group with its resources, by version.
@@ -82,7 +82,7 @@ type group struct {
 	versions map[string][]resource
 }
 
-// groups are some resources by group.
+// groups returns resources by group.
 func groups(resources []resource) (all []group) {
 	for _, r := range resources {
 		at := slices.IndexFunc(all, func(g group) bool { return g.name == r.version.Group })
@@ -98,13 +98,13 @@ func groups(resources []resource) (all []group) {
 var (
 	scheme = newScheme()
 	codecs = serializer.NewCodecFactory(scheme)
-	// storageCodec is how objects lie in etcd: as protobuf, like kube-apiserver's.
+	// storageCodec encodes objects in etcd: as protobuf, like kube-apiserver's.
 	storageCodec = newStorageCodec()
 )
 
-// newScheme returns the types of the built-in resources. The registry works on the internal
-// version of a type. As there is one version of each, the same Go type serves for both, and
-// nothing is ever converted.
+// newScheme returns the types of the built-in resources. The registry works on the internal version
+// of a type. As each has one version, the same Go type serves for both, and nothing is ever
+// converted.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, g := range groups(slices.Concat(builtin, fairness)) {
@@ -140,9 +140,9 @@ func newStorageCodec() runtime.Codec {
 		codecs.DecoderToVersion(codecs.UniversalDeserializer(), runtime.InternalGroupVersioner))
 }
 
-// describe returns the OpenAPI definitions of the built-in types, which server-side apply
-// needs. The generated ones belong to kube-apiserver. These have no fields: apply finds out
-// the fields of objects by looking at them, and replaces lists as a whole.
+// describe returns the OpenAPI definitions of the built-in types, which server-side apply needs.
+// The generated ones belong to kube-apiserver. These have no fields: apply deduces the fields from
+// objects, and replaces lists as a whole.
 func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
 	for _, r := range slices.Concat(builtin, fairness) {

@@ -16,15 +16,15 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
-// extensions returns the server of custom resources, to which the other one delegates what
-// it does not serve itself.
+// extensions returns the server of custom resources, to which the other one delegates what it does
+// not serve itself.
 func (o *options) extensions(config *genericapiserver.RecommendedConfig, decorator generic.StorageDecorator) (*genericapiserver.GenericAPIServer, error) {
 	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, decorator}
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(extensionopenapi.GetOpenAPIDefinitions, openapinamer.NewDefinitionNamer(apiextensions.Scheme))
 	config.SkipOpenAPIInstallation = true
 	config.MergedResourceConfig = apiextensions.DefaultAPIResourceConfigSource()
-	// A server that has just started does not know yet what is defined. As kube-apiserver does,
-	// it then asks clients to try again: a 404 would tell them that an object is deleted.
+	// A server that has just started does not know the definitions yet. Like kube-apiserver, it
+	// then asks clients to retry: a 404 would mean that an object is deleted.
 	notFound := notfoundhandler.New(config.Serializer, genericfilters.NoMuxAndDiscoveryIncompleteKey)
 	made, err := (&apiextensions.Config{
 		GenericConfig: config,
@@ -43,13 +43,12 @@ func (o *options) extensions(config *genericapiserver.RecommendedConfig, decorat
 	return made.GenericAPIServer, nil
 }
 
-// noServices says that conversion webhooks have to be given by their URL: nobody routes
-// what is sent to a service.
+// noServices makes conversion webhooks need a URL: nothing routes requests to a service.
 type noServices struct{}
 
 func (noServices) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
 	return nil, errors.New("expected a webhook with a URL, found one in the service " + namespace + "/" + name + ", which nobody routes")
 }
 
-// customCodec is how definitions of custom resources lie in etcd.
+// customCodec encodes definitions of custom resources in etcd.
 var customCodec = apiextensions.Codecs.LegacyCodec(apiextensions.Scheme.PrioritizedVersionsForGroup("apiextensions.k8s.io")...)

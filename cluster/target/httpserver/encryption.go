@@ -20,38 +20,37 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// The KMS provider of the servers: its name, and with what the values begin that it encrypts.
+// The KMS provider of the servers: its name, and the prefix of the values that it encrypts.
 const (
 	kmsProvider     = "watchsim"
 	encryptedPrefix = "k8s:enc:kms:v2:" + kmsProvider + ":"
 )
 
-// reloadPeriod is how often servers look at their configurations of encryption. Outside of tests
-// it is a minute, as long as a run.
+// reloadPeriod is how often servers reload their encryption configurations. In production it is a
+// minute, as long as a run.
 const reloadPeriod = 5 * time.Second
 
 func init() { controller.EncryptionConfigFileChangePollDuration = reloadPeriod }
 
-// Encryption is the encryption at rest of a cluster's API servers. Each server has a file with its
-// configuration, and beside it a KMS plugin, through which it reaches the key management service of
-// all of them.
+// Encryption is the encryption at rest of a cluster's API servers. Each server has a configuration
+// file, and a KMS plugin, through which it reaches the key management service that all share.
 //
-// Each server makes a key of its own for what it writes, which the service encrypts: when it
-// starts, and when it sees that the service's key has changed. For what others have written, it
-// asks the service once for each of their keys.
+// Each server writes with a data key of its own, which the service encrypts: when the server
+// starts, and when it sees that the service's key has changed. To read what others have written, it
+// asks the service once for each of their data keys.
 type Encryption struct {
 	keys keyService
 
 	mu        sync.Mutex
 	offered   bool
 	resources []string
-	servers   []string // those that have a file
+	servers   []string // those with a file
 }
 
-// Offer has servers that start from now on be able to encrypt. They begin by encrypting nothing.
+// Offer makes servers that start from now on able to encrypt. At first they encrypt nothing.
 func (e *Encryption) Offer() { e.offered = true }
 
-// Configure sets the options of a server that starts, and starts its plugin, which is unplugged when the
+// Configure sets the options of a starting server, and starts its plugin, which is unplugged when the
 // server has stopped. Without Offer it does nothing.
 func (e *Encryption) Configure(config target.ServerConfig, options *genericoptions.EtcdOptions) (unplug func(), err error) {
 	if !e.offered {
@@ -69,9 +68,9 @@ func (e *Encryption) Configure(config target.ServerConfig, options *genericoptio
 	return unplug, e.write(config.Name)
 }
 
-// Encrypt has all servers encrypt some resources, such as secrets, deployments.apps or *.*; none has
-// them go on as they began, which is to encrypt nothing. Unless something goes wrong, all of them have seen it after
-// the returned time: it is two looks at their configurations, of which the first may have been under way.
+// Encrypt makes all servers encrypt these resources, such as secrets, deployments.apps or *.*; none makes them
+// encrypt nothing, as initially. Without faults, all of them have applied it after the returned time: two reloads,
+// as the first may have been in progress.
 func (e *Encryption) Encrypt(resources ...string) (within time.Duration, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,24 +83,24 @@ func (e *Encryption) Encrypt(resources ...string) (within time.Duration, err err
 	return 2 * reloadPeriod, nil
 }
 
-// Rotate has the key management service encrypt with another key.
+// Rotate makes the key management service use another key.
 func (e *Encryption) Rotate() { e.keys.rotate() }
 
-// Hang says whether an outage of the key management service lets servers wait, instead of answering them with an error.
+// Hang sets whether servers hang during an outage of the key management service, instead of getting an error.
 func (e *Encryption) Hang(silent bool) { e.keys.silent.Store(silent) }
 
-// Missed reports whether an outage of the key management service has kept a server from decrypting anything.
+// Missed reports whether an outage of the key management service made any decryption fail.
 func (e *Encryption) Missed() bool { return e.keys.missed.Load() > 0 }
 
-// fileOf is the configuration of a server.
+// fileOf returns the path of a server's configuration.
 func fileOf(server string) string { return simdisk.Root + "/encryption-" + server + ".yaml" }
 
-// everything is all resources, in a configuration of encryption.
+// everything selects all resources in an encryption configuration.
 const everything = "*.*"
 
-// write writes the file of a server. As the documentation of Kubernetes advises for several
-// servers, each can read what is encrypted before any of them encrypts: until they are told to
-// encrypt, the provider of plain text comes first, and writes.
+// write writes the file of a server. As Kubernetes' documentation advises for several servers, each
+// can read encrypted values before any of them encrypts: until Encrypt, the identity provider comes
+// first, and writes.
 func (e *Encryption) write(server string) error {
 	providers := []string{"identity: {}", fmt.Sprintf(
 		"kms: {apiVersion: v2, name: %s, endpoint: 'unix:///%s', timeout: 3s}", kmsProvider, pluginAddress(server))}
@@ -120,12 +119,12 @@ resources:
 `, strings.Join(resources, "', '"), strings.Join(providers, "\n  - ")), 0o600)
 }
 
-// probePeriod is how often a kubelet asks whether a server is healthy.
+// probePeriod is how often a kubelet probes a server.
 const probePeriod = 10 * time.Second
 
-// Probe asks whether a server reaches its key management service, which is part of whether it is ready, as a
-// kubelet does and a load balancer, until ctx is done. That is also when the server sees that the key has
-// changed. The transformers are those of the server, nil without encryption.
+// Probe checks whether a server reaches its key management service, which is part of its readiness, as a
+// kubelet and a load balancer do, until ctx is done. That is also when the server notices a changed key. The
+// transformers are those of the server, nil without encryption.
 func Probe(ctx context.Context, transformers value.ResourceTransformers) {
 	checked, can := transformers.(healthz.HealthChecker)
 	if !can {
@@ -133,7 +132,7 @@ func Probe(ctx context.Context, transformers value.ResourceTransformers) {
 	}
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if request, err := http.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil); err == nil {
-			_ = checked.Check(request) // nobody but the server acts on it
+			_ = checked.Check(request) // only the server acts on it
 		}
 	}, probePeriod)
 }

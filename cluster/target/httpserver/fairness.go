@@ -29,10 +29,10 @@ var fairness = []resource{
 	{flowcontrolv1.SchemeGroupVersion, "prioritylevelconfigurations", &flowcontrolv1.PriorityLevelConfiguration{}, &flowcontrolv1.PriorityLevelConfigurationList{}, true},
 }
 
-// resync is that of kube-apiserver's informers of its own resources.
+// resync is the resync period of kube-apiserver's informers of its own resources.
 const resync = 10 * time.Minute
 
-// working has requests of service accounts wait for a processor and occupy it.
+// working makes requests of service accounts wait for a processor and occupy it.
 func working(next http.Handler, work time.Duration) http.Handler {
 	processors := make(chan struct{}, Processors)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -48,8 +48,8 @@ func working(next http.Handler, work time.Duration) http.Handler {
 	})
 }
 
-// beFair has a server queue and reject requests. As in kube-apiserver, a server knows no
-// priority level but the mandatory ones until it has read the others from itself.
+// beFair makes a server queue and reject requests. As in kube-apiserver, a server only knows the
+// mandatory priority levels until it has read the others from itself.
 func beFair(config *genericapiserver.RecommendedConfig, work time.Duration) error {
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(working(next, work), c)
@@ -67,7 +67,7 @@ func beFair(config *genericapiserver.RecommendedConfig, work time.Duration) erro
 	})
 }
 
-// createDefaults creates the flow schemas and priority levels that are not there.
+// createDefaults creates the missing flow schemas and priority levels.
 func createDefaults(ctx context.Context, client kubernetes.Interface) error {
 	api := client.FlowcontrolV1()
 	for _, level := range slices.Concat(bootstrap.MandatoryPriorityLevelConfigurations, bootstrap.SuggestedPriorityLevelConfigurations) {
@@ -89,7 +89,7 @@ func isSubject(name string) bool {
 	return err == nil
 }
 
-// groupsOf are the groups of the user with a name.
+// groupsOf returns the groups of a user.
 func groupsOf(name string, fair bool) []string {
 	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil && fair {
 		return append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)

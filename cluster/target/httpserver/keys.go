@@ -14,23 +14,22 @@ import (
 	kms "k8s.io/kms/pkg/service"
 )
 
-// keyService is the key management service of a cluster: all its servers ask the same one, each through a
-// plugin of its own. It has the keys that encrypt the keys with which servers encrypt what they store.
-// There is always a next one, and none is forgotten.
+// keyService is the key management service of a cluster: all servers share it, each through a plugin of
+// its own. Its keys encrypt the servers' data keys. There is always a next one, and none is forgotten.
 type keyService struct {
-	current atomic.Int64 // the number of the key that encrypts
-	silent  atomic.Bool  // an outage lets callers wait, instead of answering with an error
+	current atomic.Int64 // the number of the current key
+	silent  atomic.Bool  // in an outage callers hang instead of getting an error
 	missed  atomic.Int64 // how many requests to decrypt have failed because of an outage
 }
 
-// rotate has the next key encrypt.
+// rotate switches to the next key.
 func (k *keyService) rotate() { k.current.Add(1) }
 
-// currentID is the name of the key that encrypts.
+// currentID is the name of the current key.
 func (k *keyService) currentID() string { return fmt.Sprintf("key-%d", k.current.Load()) }
 
-// sealing returns what a key encrypts with. It is derived from the key's name, since nobody attacks
-// a simulation, and what a run has stored is read when its world is gone.
+// sealing returns the cipher of a key. It is derived from the key's name, since nobody attacks a
+// simulation, and stored values are read after the end of its world.
 func sealing(id string) (cipher.AEAD, error) {
 	key := sha256.Sum256([]byte(id))
 	block, err := aes.NewCipher(key[:])
@@ -65,21 +64,20 @@ func open(id string, sealed []byte) ([]byte, error) {
 	return with.Open(nil, sealed[:with.NonceSize()], sealed[with.NonceSize():], nil)
 }
 
-// kmsPlugin is the KMS plugin beside a server, through which it reaches the keys. It implements
-// kms.Service.
+// kmsPlugin is a server's KMS plugin, through which it reaches the keys. It implements kms.Service.
 type kmsPlugin struct {
 	keys *keyService
 	// out reports whether it cannot reach the keys.
 	out func() bool
 }
 
-// outagePoll is how often a call looks that waits for the end of an outage.
+// outagePoll is how often a waiting call checks for the end of an outage.
 const outagePoll = 100 * time.Millisecond
 
-// errOutage is what the plugin answers while it cannot reach the keys.
+// errOutage is the plugin's error while it cannot reach the keys.
 var errOutage = errors.New("the key management service is unreachable, on purpose")
 
-// reach returns an error while the keys are out of reach, at once or when the caller has given up.
+// reach returns an error while the keys are unreachable, at once or when ctx is done.
 func (p kmsPlugin) reach(ctx context.Context) error {
 	for p.out() {
 		if !p.keys.silent.Load() {

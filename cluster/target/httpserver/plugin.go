@@ -35,7 +35,7 @@ func (k *keyService) servePlugin(server string, out func() bool) (stop func(), e
 	return plugin.Stop, nil
 }
 
-// dialPlugin is kmsv2.NewGRPCService over the simulated network, which knows net.Dialer but not
+// dialPlugin is kmsv2.NewGRPCService over the simulated network, which supports net.Dialer but not
 // net.DialUnix.
 func dialPlugin(ctx context.Context, endpoint, _ string, timeout time.Duration) (kms.Service, error) {
 	address, err := util.ParseEndpoint(endpoint)
@@ -54,10 +54,10 @@ func dialPlugin(ctx context.Context, endpoint, _ string, timeout time.Duration) 
 	return pluginClient{kmsapi.NewKeyManagementServiceClient(connection), timeout}, nil
 }
 
-// pluginClient is what a server asks a plugin with. It implements kms.Service.
+// pluginClient is a server's client of its plugin. It implements kms.Service.
 type pluginClient struct {
 	plugin  kmsapi.KeyManagementServiceClient
-	timeout time.Duration // of a call
+	timeout time.Duration // per call
 }
 
 // Decrypt implements kms.Service.
@@ -93,13 +93,13 @@ func (c pluginClient) Status(ctx context.Context) (*kms.StatusResponse, error) {
 	return &kms.StatusResponse{Version: answer.Version, Healthz: answer.Healthz, KeyID: answer.KeyId}, nil
 }
 
-// decrypting reads what servers have stored, whatever becomes of their plugins: the name of a key is enough.
+// decrypting reads stored values, whatever happens to the servers' plugins: the name of a key is enough.
 var decrypting = sync.OnceValue(func() value.Transformer {
 	plugin := kmsPlugin{keys: &keyService{}, out: func() bool { return false }}
 	return kmsv2.NewEnvelopeTransformer(plugin, kmsProvider, func() (kmsv2.State, error) { return kmsv2.State{}, nil }, "")
 })
 
-// Decrypt returns a value of etcd as it was before a server encrypted it, or as it is if none has.
+// Decrypt returns a value of etcd decrypted, or unchanged if it is not encrypted.
 func Decrypt(key string, stored []byte) ([]byte, error) {
 	sealed, encrypted := bytes.CutPrefix(stored, []byte(encryptedPrefix))
 	if !encrypted {

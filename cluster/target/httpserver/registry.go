@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// install adds the storage of a resource, and that of its status. Events expire.
+// install adds the storage of a resource, and of its status. Events expire.
 func (r resource) install(storages map[string]rest.Storage, getter generic.RESTOptionsGetter, eventTTL time.Duration) error {
 	plan := strategy{ObjectTyper: scheme, NameGenerator: names.SimpleNameGenerator, resource: r}
 	store := &genericregistry.Store{
@@ -65,7 +65,7 @@ func specOf(object runtime.Object) reflect.Value {
 	return reflect.ValueOf(object).Elem().FieldByName("Spec")
 }
 
-// statusStore is the subresource by which the status of an object is written.
+// statusStore is the status subresource of a resource.
 type statusStore struct{ store *genericregistry.Store }
 
 var (
@@ -92,7 +92,7 @@ func (s *statusStore) ConvertToTable(ctx context.Context, object, options runtim
 	return s.store.ConvertToTable(ctx, object, options)
 }
 
-// strategy is what happens to objects of a resource on their way into the store.
+// strategy prepares objects of a resource for storage.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -110,7 +110,7 @@ var (
 func (s strategy) NamespaceScoped() bool     { return !s.resource.global }
 func (strategy) Canonicalize(runtime.Object) {}
 
-// AllowCreateOnUpdate is as the strategies of kube-apiserver have it.
+// AllowCreateOnUpdate follows kube-apiserver's strategies.
 func (s strategy) AllowCreateOnUpdate(context.Context) bool {
 	switch s.resource.plural {
 	case "services", "events", "leases", "roles", "rolebindings", "clusterroles", "clusterrolebindings":
@@ -119,13 +119,13 @@ func (s strategy) AllowCreateOnUpdate(context.Context) bool {
 	return false
 }
 
-// AllowUnconditionalUpdate is as the strategies of kube-apiserver have it.
+// AllowUnconditionalUpdate follows kube-apiserver's strategies.
 func (s strategy) AllowUnconditionalUpdate(context.Context) bool {
 	return s.resource.plural != "leases" && s.resource.plural != "poddisruptionbudgets"
 }
 
-// DefaultGarbageCollectionPolicy leaves objects that others own to a garbage collector, as
-// kube-apiserver does. Nobody runs one unless a test does.
+// DefaultGarbageCollectionPolicy leaves dependents to a garbage collector, as kube-apiserver does.
+// None runs unless a test starts one.
 func (strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
 	return rest.DeleteDependents
 }
@@ -141,7 +141,7 @@ func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	}
 }
 
-// PrepareForCreate ignores the status, unless objects are their status, like events.
+// PrepareForCreate drops the status, except of objects such as events that consist of it.
 func (s strategy) PrepareForCreate(_ context.Context, object runtime.Object) {
 	if status := statusOf(object); status.IsValid() {
 		status.SetZero()
@@ -151,8 +151,8 @@ func (s strategy) PrepareForCreate(_ context.Context, object runtime.Object) {
 	}
 }
 
-// PrepareForUpdate keeps the part that this way does not write, and counts the changes of
-// the specification.
+// PrepareForUpdate keeps the part that this endpoint does not write, and increments the generation
+// when the spec changes.
 func (s strategy) PrepareForUpdate(_ context.Context, object, old runtime.Object) {
 	now, before := reflect.ValueOf(object).Elem(), reflect.ValueOf(old).Elem()
 	accessor, err := meta.Accessor(object)
@@ -196,7 +196,7 @@ func predicate(label labels.Selector, field fields.Selector) storage.SelectionPr
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes}
 }
 
-// attributes are what selectors look at.
+// attributes returns what selectors match.
 func attributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -212,7 +212,7 @@ func attributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	return accessor.GetLabels(), set, nil
 }
 
-// podField says by which fields pods can be selected.
+// podField says which fields can select pods.
 func podField(label, value string) (string, string, error) {
 	switch label {
 	case "metadata.name", "metadata.namespace", "spec.nodeName", "status.phase":

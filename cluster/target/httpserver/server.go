@@ -35,25 +35,25 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Prefix is the key in etcd below which all resources are, as for kube-apiserver.
+// Prefix is the prefix of all keys in etcd, as for kube-apiserver.
 const Prefix = "/registry"
 
-// watchGrace is how long a server that stops waits for its watches to end. It also makes it
-// end them at once, instead of when their clients hang up.
+// watchGrace is how long a stopping server waits for its watches to end. Setting it also makes the
+// server end them at once, instead of when their clients hang up.
 const watchGrace = 10 * time.Second
 
-// Options say how API servers differ from kube-apiserver by default, but for Cache.
+// Options say how API servers differ from kube-apiserver's defaults, Cache excepted.
 type Options struct {
-	// Cache puts the watch cache around the storage of each resource; nil is Kubernetes' own.
+	// Cache wraps the storage of each resource in a watch cache; nil means Kubernetes' own.
 	Cache generic.StorageDecorator
-	// EventTTL is how long etcd keeps an event, in whole seconds; 0 is one hour, as --event-ttl.
+	// EventTTL is how long etcd keeps an event, in whole seconds; 0 means one hour, as with --event-ttl.
 	EventTTL time.Duration
-	// Fair asks for priority and fairness as kube-apiserver has it: 600 seats, and the flow schemas and priority
+	// Fair turns on priority and fairness as in kube-apiserver: 600 seats, and the flow schemas and priority
 	// levels that it creates. A client whose user agent is the name of a service account is that service
-	// account, which is subject to them; all others are exempt.
+	// account, and subject to them; all others are exempt.
 	Fair bool
-	// Work is how long a request of a service account occupies one of the Processors of a server, within its
-	// seat, with Fair: code takes no simulated time.
+	// Work is how long, with Fair, a service account's request occupies one of a server's Processors, within
+	// its seat: code itself takes no simulated time.
 	Work time.Duration
 }
 
@@ -77,7 +77,7 @@ type servers struct {
 	encryption Encryption
 }
 
-// Encryption is how the servers encrypt what they store.
+// Encryption returns the servers' encryption at rest.
 func (s *servers) Encryption() *Encryption { return &s.encryption }
 
 // Etcd implements target.Servers.
@@ -86,8 +86,8 @@ func (*servers) Etcd() etcd.Release { return current.Release{} }
 // Prefix implements target.Servers.
 func (*servers) Prefix() string { return Prefix + "/" }
 
-// Decode implements target.Servers. How to read a value depends on the resource, so that an
-// object has its key as its name and what is stored, decrypted, as its value.
+// Decode implements target.Servers. How to read a value depends on the resource, so the object's
+// name is the key, and its value the decrypted stored value.
 func (*servers) Decode(key string, value []byte) (model.Object, error) {
 	plain, err := Decrypt(key, value)
 	return model.Object{Name: key, Value: string(plain)}, err
@@ -130,7 +130,7 @@ func (s *server) Serve(listener net.Listener) {
 	}
 }
 
-// BreakWatch implements target.Server. Faults break the watches of these servers in etcd.
+// BreakWatch implements target.Server. Faults break these servers' watches in etcd instead.
 func (s *server) BreakWatch(faults.WatchEnd) {}
 
 // Stop implements target.Server.
@@ -144,7 +144,7 @@ func (s *server) Stop() {
 	<-s.done
 }
 
-// options are those of kube-apiserver that the simulation sets.
+// options are the options of kube-apiserver that the simulation sets.
 type options struct {
 	Options
 	name     string
@@ -161,11 +161,11 @@ func (s *servers) options(config target.ServerConfig) (*options, error) {
 	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
 	o.etcd = recommended.Etcd
 	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
-	// Servers of one process share what compacts etcd, and here all servers are in one.
+	// Servers of one process share a compactor of etcd, and here all servers are in one.
 	o.etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval
 	serving := recommended.SecureServing.SecureServingOptions
 	serving.Listener = o.listener
-	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
+	serving.ServerCert.CertDirectory = "" // keep the certificate in memory
 	var err error
 	if serving.ServerCert.GeneratedCert, err = Certificate(config); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (s *servers) options(config target.ServerConfig) (*options, error) {
 	return o, serving.ApplyTo(&o.serving)
 }
 
-// Certificate is that of a server, as options have it.
+// Certificate returns a server's certificate as a provider for its options.
 func Certificate(config target.ServerConfig) (dynamiccertificates.CertKeyContentProvider, error) {
 	certificate, err := config.Certificate()
 	if err != nil {
@@ -185,11 +185,11 @@ func Certificate(config target.ServerConfig) (dynamiccertificates.CertKeyContent
 	return dynamiccertificates.NewStaticCertKeyContent("certificate of "+config.Name, certificate.Chain, certificate.Key)
 }
 
-// Listener stands for the one that a server gets when it serves. API servers insist on an
-// IP address to listen at.
+// Listener is a placeholder for the listener that a server gets when it serves. API servers insist
+// on an IP address.
 type Listener struct{ net.Listener }
 
-// Port is where API servers listen.
+// Port is the port of API servers.
 const Port = 6443
 
 // Addr implements net.Listener.
@@ -203,7 +203,7 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// URL is where clients find a server.
+// URL returns a server's URL for clients.
 func URL(server string) string { return fmt.Sprintf("https://%s:%d", server, Port) }
 
 // generic returns the server with all its resources.
@@ -258,23 +258,22 @@ func (o *options) generic() (*genericapiserver.GenericAPIServer, error) {
 	return generic, nil
 }
 
-// config is the configuration of one of the server's two parts: the built-in resources, and
-// the custom ones.
+// config returns the configuration of one of the server's two parts: built-in or custom resources.
 func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec) (*genericapiserver.RecommendedConfig, error) {
 	config := genericapiserver.NewRecommendedConfig(codecs)
 	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
 	config.ShutdownWatchTerminationGracePeriod = watchGrace
 	etcd := *o.etcd
 	etcd.StorageConfig.Codec = stored
-	etcd.SkipHealthEndpoints = true              // nobody asks, and they would be in both parts
+	etcd.SkipHealthEndpoints = true              // unused, and both parts would have them
 	config.ResourceTransformers = o.transformers // of the second part
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, err
 	}
 	o.transformers = config.ResourceTransformers
 	config.SecureServing = o.serving
-	// client-go keeps connections for the whole process, unless a client dials in a way of its
-	// own. Those of a life that has crashed must not be waited for in the next one.
+	// client-go caches connections for the whole process, unless a client has its own dialer. A new
+	// life must not wait for those of a crashed one.
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	config.LoopbackClientConfig = &clientrest.Config{
 		Host: URL(o.name), TLSClientConfig: clientrest.TLSClientConfig{Insecure: true}, QPS: -1, Dial: dialer.DialContext,
@@ -290,7 +289,7 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 	return config, nil
 }
 
-// decorated is a RESTOptionsGetter with its decorator replaced, and with the prefixes of kube-apiserver.
+// decorated is a RESTOptionsGetter with another decorator, and with kube-apiserver's prefixes.
 type decorated struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator

@@ -1,7 +1,7 @@
-// Package memory is a correct store with a correct cache: it keeps every change in memory,
-// answers every read and watch from them as package model says, and lets watches start
-// only from recent changes, as a watch cache does. It is neither a cacher nor a target;
-// tests use it where they need an API that obeys the specification and reports the truth.
+// Package memory is a correct store with a correct cache: it keeps every change in memory, answers
+// every read and watch from them as package model defines, and lets watches start only from recent
+// changes, as a watch cache does. It is neither a cacher nor a target; tests use it as an API that
+// obeys the specification and reports the truth.
 package memory
 
 import (

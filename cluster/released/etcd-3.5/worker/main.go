@@ -1,4 +1,4 @@
-// Command worker works off runs over etcd 3.5.12 for simrun, which builds and starts it.
+// Command worker executes runs over etcd 3.5.12 for simrun, which builds and starts it.
 package main
 
 import (

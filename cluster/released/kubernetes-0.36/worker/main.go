@@ -1,4 +1,4 @@
-// Command worker works off runs of Kubernetes 0.36 over etcd 3.6 for simrun, which builds and starts it.
+// Command worker executes runs of Kubernetes 0.36 over etcd 3.6 for simrun, which builds and starts it.
 package main
 
 import (

@@ -20,9 +20,9 @@ func (e encrypted) Start(config target.ServerConfig) (target.Server, error) {
 	return e.Target.Start(config)
 }
 
-// testValuesAreWrittenAgainWithAnotherKey has servers with several keys write an object one
-// after another. An update that changes nothing writes if and only if the stored value has
-// another key than the one that the server writes with.
+// testValuesAreWrittenAgainWithAnotherKey makes servers with several keys write an object in turn.
+// An update that changes nothing writes if and only if the stored value has another key than the
+// server writes with.
 func testValuesAreWrittenAgainWithAnotherKey(t *testing.T, newTarget func() target.Target) {
 	for _, row := range []struct {
 		encryption string

@@ -48,7 +48,7 @@ func (a *asked) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	return a.API.Watch(ctx, stream)
 }
 
-// notifications are what an informer's handler was told of last.
+// notifications are what an informer's handler was last told.
 type notifications struct {
 	mu      sync.Mutex
 	objects map[string]model.Object // by key

@@ -116,7 +116,7 @@ func testListsSelectAndPage(t *testing.T, newTarget func() target.Target) {
 	require.Empty(t, token)
 }
 
-// testDeletionsWithFinalizersAndValidation is that a deletion checks its preconditions
+// testDeletionsWithFinalizersAndValidation requires that a deletion checks its preconditions
 // wherever they are checked, and whether or not the object has a finalizer.
 func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
@@ -141,7 +141,7 @@ func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() tar
 	}
 }
 
-// testPatches is that a patch sets labels, and writes nothing that is there already.
+// testPatches requires that a patch sets labels, and writes nothing if it changes nothing.
 func testPatches(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	for _, inPlace := range []bool{false, true} {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// patience bounds every wait of these tests, far above what they take.
+// patience bounds every wait of these tests, far above the usual time.
 const patience = 30 * time.Second
 
 // fixture is one API server over one etcd member, on the real clock.
@@ -118,7 +118,7 @@ func (f *fixture) delete(namespace, name string) int64 {
 	return f.do(model.OK, model.Operation{Kind: model.Delete, Scope: model.Scope{Namespace: namespace, Name: name}}).ResultRV
 }
 
-// end reads a watch to its end, and returns the reason of that.
+// end reads a watch to its end, and returns the reason.
 func end(w target.Watch) model.CloseReason {
 	for {
 		if _, reason, ok := w.Next(); !ok {
@@ -159,8 +159,8 @@ func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, model.Unavailable, stream.Err)
 }
 
-// ourGoroutines counts the goroutines of this process's servers, clients and informers,
-// without those of etcd and the tests.
+// ourGoroutines counts the goroutines of this process's servers, clients and informers, without
+// those of etcd and the tests.
 func ourGoroutines() int {
 	buffer := make([]byte, 4<<20)
 	count := 0
@@ -221,7 +221,7 @@ func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, newTarget 
 	}
 	resumed.Stop()
 
-	// The first storage may have less than one that has served for a while.
+	// The first storage may have fewer than one that has served for a while.
 	before := settledGoroutines()
 	require.NoError(t, replacer.ReplaceStorage())
 	f.waitInitialised(f.server)
@@ -229,8 +229,8 @@ func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, newTarget 
 		"goroutines of the old storage are left")
 }
 
-// settledGoroutines returns how many goroutines there are once that has not changed for
-// longer than an old storage takes to stop.
+// settledGoroutines returns the number of goroutines once it has not changed for longer than an old
+// storage takes to stop.
 func settledGoroutines() int {
 	count, since := ourGoroutines(), time.Now()
 	for time.Since(since) < 3*time.Second {

@@ -41,8 +41,8 @@ func (f *fixture) refusal(rv int64) model.Code {
 	return event.Err
 }
 
-// testTheWindowIsWhatWatchesCanGoOnFrom fails when a release renames the fields that
-// the window is read from, or serves watches from other fields.
+// testTheWindowIsWhatWatchesCanGoOnFrom fails if a release renames the fields that the window is
+// read from, or serves watches from other fields.
 func testTheWindowIsWhatWatchesCanGoOnFrom(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	rv := int64(0)

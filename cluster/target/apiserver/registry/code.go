@@ -45,10 +45,9 @@ func CodeOf(err error) model.Code {
 	}
 }
 
-// AnswerOf says what the server answered with an error whose code is Unknown. Errors of
-// etcd, and the ends of contexts, keep their types on their way through the storage, but
-// for those in events of watches: an API server makes a status of them there, and only
-// their text is left.
+// AnswerOf says what the server answered with an error whose code is Unknown. Errors of etcd and of
+// contexts keep their types in the storage, except in events of watches: there an API server turns
+// them into a status, and only their text is left.
 func AnswerOf(err error) model.Answer {
 	if CodeOf(err) != model.Unknown {
 		return ""

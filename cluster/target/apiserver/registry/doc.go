@@ -4,21 +4,20 @@
 // the calls of storage.Interface. Pods, events, errors and watches become those of
 // package model on the way.
 //
-// It uses only long-established parts of Kubernetes' API, so that it compiles against
-// both the releases of cluster/released and the one in go.mod. [Release] contains their
-// differences.
+// It uses only long-established parts of Kubernetes' API, so that it compiles against the releases
+// of cluster/released and the one in go.mod. [Release] contains their differences.
 //
 //   - handler.go: the handler, and what differs between releases
 //   - operations.go: reads, writes and lists
 //   - watch.go: watches
-//   - pods.go: pods, their keys, codec, selectors and indices, resourceVersions, and what
-//     a careless consumer does to the pods it got
+//   - pods.go: pods, their keys, codec, selectors and indices, resourceVersions, and what a
+//     careless consumer does to its pods
 //   - code.go: errors
 //   - events.go: events of watches, in both directions
 //   - clientwatch.go: a watch of the cache as a stream of a client
 //   - listerwatcher.go: client-go's lists and watches as operations and streams
 //   - informerwatch.go: a stream of a client as a watch for client-go's informers, and
 //     what their handlers are told
-//   - upstream.go: the storage below a cache, which tells where the cache is, fails on
-//     demand, and has values that cannot be read for a while
+//   - upstream.go: the storage below a cache, which reports how far the cache is, fails on demand,
+//     and makes values unreadable for a time
 package registry

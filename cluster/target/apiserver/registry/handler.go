@@ -18,16 +18,16 @@ type Handler struct {
 	Release Release
 	// Stopped is closed when the server accepts no more requests.
 	Stopped <-chan struct{}
-	// TTL returns the time to live of objects written now, in seconds. A nil function,
-	// or 0, means for ever.
+	// TTL returns the time to live of objects written now, in seconds. A nil function, or 0, means
+	// forever.
 	TTL func() uint64
-	// Padding is how many bytes each stored pod is made larger by.
+	// Padding is the number of bytes added to each stored pod.
 	Padding int
-	// InPlace has update functions change the pod that the storage gives them, instead of
-	// a new one.
+	// InPlace makes update functions change the pod that the storage gives them, instead of a new
+	// one.
 	InPlace bool
-	// InValidation has the preconditions of deletions checked by the validation of the
-	// stored pod, as admission does, instead of by the storage.
+	// InValidation makes the validation of the stored pod check the preconditions of deletions, as
+	// admission does, instead of the storage.
 	InValidation bool
 }
 
@@ -38,8 +38,7 @@ func (h *Handler) ttl() uint64 {
 	return h.TTL()
 }
 
-// Release is what differs between releases of Kubernetes in how an API server uses its
-// storage.
+// Release adapts to releases of Kubernetes, which differ in how an API server uses its storage.
 type Release struct {
 	// Validate fills in and checks the options of a list or watch.
 	Validate func(*internalversion.ListOptions) field.ErrorList

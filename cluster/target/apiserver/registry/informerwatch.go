@@ -63,7 +63,7 @@ func InformerHandler(handle target.Handle) cache.ResourceEventHandlerFuncs {
 		AddFunc:    func(object any) { handle(model.Added, ObjectOf(object.(*corev1.Pod))) },
 		UpdateFunc: func(_, object any) { handle(model.Modified, ObjectOf(object.(*corev1.Pod))) },
 		DeleteFunc: func(object any) {
-			// A deletion that the informer has missed comes with the last state it knows.
+			// A missed deletion comes with the last state that the informer knows.
 			if missed, ok := object.(cache.DeletedFinalStateUnknown); ok {
 				object = missed.Obj
 			}

@@ -131,8 +131,8 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }
 
-// updated returns what an update makes of a stored pod: another one, or for a touch the
-// same but for the labels of its patch.
+// updated returns the new state of a stored pod: another one, or for a touch the same with the
+// labels of its patch.
 func (h *Handler) updated(op *model.Operation, stored *corev1.Pod) *corev1.Pod {
 	if op.Touch {
 		pod := stored.DeepCopy()
@@ -148,9 +148,9 @@ func (h *Handler) updated(op *model.Operation, stored *corev1.Pod) *corev1.Pod {
 // does in the registry, which deletes the pod then.
 var errEmptiedFinalizers = errors.New("emptied finalizers")
 
-// delete removes a pod immediately, as with a grace period of 0. Like the registry it
-// reads the stored pod first. If that has a finalizer, it is removed by an update that finds
-// that the pod is to be deleted instead.
+// delete removes a pod immediately, as with a grace period of 0. Like the registry it first reads
+// the stored pod. If that has a finalizer, it is removed instead by an update that finds the pod
+// terminating.
 func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	stored := &corev1.Pod{}
 	if err := h.Storage.Get(ctx, key, storage.GetOptions{}, stored); err != nil {
@@ -178,9 +178,9 @@ func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, o
 	return h.Release.Delete(ctx, h.Storage, key, out, preconditions, validate)
 }
 
-// inValidation returns the validation of a deletion that refuses an object which does not
-// meet the preconditions. The storage may call it with an object of the cache, which is
-// stale, and must then call it again.
+// inValidation returns a validation of deletions that rejects an object if it does not meet the
+// preconditions. The storage may call it with a stale object of the cache, and must then call it
+// again.
 func inValidation(preconditions *storage.Preconditions) storage.ValidateObjectFunc {
 	return func(_ context.Context, object runtime.Object) error {
 		pod := object.(*corev1.Pod)

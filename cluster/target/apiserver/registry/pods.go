@@ -79,8 +79,8 @@ func PodOf(object *model.Object) *corev1.Pod {
 	return pod
 }
 
-// finalizer is that of pods which are being deleted, and deletedAt their
-// deletionTimestamp. Nobody looks at its value.
+// finalizer is the finalizer of terminating pods, and deletedAt their deletionTimestamp, whose
+// value does not matter.
 const finalizer = "watchsim/finalizer"
 
 var deletedAt = metav1.Unix(1, 0)
@@ -88,8 +88,7 @@ var deletedAt = metav1.Unix(1, 0)
 // paddingKey is the annotation that makes pods larger.
 const paddingKey = "watchsim/padding"
 
-// PaddedPodOf is PodOf with an annotation of the given number of bytes, which no reader
-// looks at.
+// PaddedPodOf is PodOf with an annotation of the given number of bytes, which no reader uses.
 func PaddedPodOf(object *model.Object, bytes int) *corev1.Pod {
 	pod := PodOf(object)
 	if bytes > 0 {
