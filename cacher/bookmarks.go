@@ -9,27 +9,26 @@ import (
 // bookmark.
 const bookmarkBeforeDeadline = 2 * time.Second
 
-// bookmarkSchedule is the part of a watcher that says when it gets a bookmark.
+// bookmarkSchedule says when a watcher gets its next bookmark.
 type bookmarkSchedule struct {
 	deadline time.Time // of the request; zero for none
 	next     time.Time // zero for never
 	place    int       // in the queue, counted from 1; 0 for none
 }
 
-// bookmarkQueue holds the watches that want bookmarks, those that are due first
-// in front.
+// bookmarkQueue holds the watches that want bookmarks, by due time.
 type bookmarkQueue struct {
 	queue []*watcher
 }
 
-// schedule enters a watch whose next bookmark is set.
+// schedule adds a watch whose next bookmark is set.
 func (q *bookmarkQueue) schedule(w *watcher) {
 	if !w.bookmarks.next.IsZero() {
 		heap.Push(q, w)
 	}
 }
 
-// cancel takes a watch out, if it is in.
+// cancel removes a watch, if it is in the queue.
 func (q *bookmarkQueue) cancel(w *watcher) {
 	if w.bookmarks.place > 0 {
 		heap.Remove(q, w.bookmarks.place-1)
@@ -63,9 +62,9 @@ func (q *bookmarkQueue) Pop() any {
 	return removed
 }
 
-// sendDue makes the watches send bookmarks whose time has come, and returns when
-// the next is due; zero if none is. position is where the dispatcher is: what lies
-// before it and concerned a watch has woken it.
+// sendDue makes watches send bookmarks that are due, and returns when the next one is; zero if
+// there is none. position is the dispatcher's: earlier events have already woken the watches that
+// they concern.
 func (w *watchers) sendDue(now time.Time, position uint64) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

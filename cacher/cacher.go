@@ -28,7 +28,7 @@ type Cacher struct {
 	progress   progressRequests
 	compaction compaction
 	metrics    *recorder
-	watched    int // how many watches of the storage ingest has opened
+	watched    int // number of watches of the storage opened so far
 	// snapshotting says whether past states are served.
 	snapshotting bool
 
@@ -84,8 +84,7 @@ func (c *Cacher) Stop() {
 	c.watchers.endAll()
 }
 
-// Wait waits until the cache can be read. It fails if the cache is stopped, or ctx
-// ends, before.
+// Wait waits until the cache can be read. It fails if the cache is stopped or ctx is done before.
 func (c *Cacher) Wait(ctx context.Context) error { return c.state.waitReady(ctx) }
 
 // Ready reports whether the cache can be read.
@@ -94,29 +93,28 @@ func (c *Cacher) Ready() bool { return c.state.checkReady() == nil }
 // Watchers returns how many watches are open.
 func (c *Cacher) Watchers() int { return c.watchers.len() }
 
-// Usage is what a cache holds in memory.
+// Usage is a cache's memory usage.
 type Usage struct {
-	// Objects are the current ones, Events those of the window. Bytes are what
-	// Config.ObjectSize said of the events' objects, 0 without it.
+	// Objects are the current ones, Events those of the window. Bytes is the sum of
+	// Config.ObjectSize over the events' objects, 0 without it.
 	Objects, Events int
 	Bytes           int64
-	// Capacity is how many events the window has room for before it grows.
+	// Capacity is how many events fit into the window before it grows.
 	Capacity int
-	// Snapshots are the past states that are kept; each takes what differs from the
-	// next.
+	// Snapshots are the past states kept; each takes only its differences from the next.
 	Snapshots int
 	Watchers  int
 }
 
-// Usage returns what the cache holds now.
+// Usage returns the current memory usage.
 func (c *Cacher) Usage() Usage {
 	used := c.state.usage()
 	used.Watchers = c.watchers.len()
 	return used
 }
 
-// MarkConsistent says whether the cache was found to agree with its storage. While
-// it does not, past states are read from the storage.
+// MarkConsistent says whether the cache was found to agree with its storage. While it does not,
+// past states are read from the storage.
 func (c *Cacher) MarkConsistent(consistent bool) { c.state.markConsistent(consistent) }
 
 // Versioner implements storage.Interface.
@@ -127,8 +125,8 @@ func (c *Cacher) Create(ctx context.Context, key string, object, out runtime.Obj
 	return c.config.Storage.Create(ctx, key, object, out, ttl)
 }
 
-// Delete implements storage.Interface. The storage gets the cached object as what
-// it will probably find, and checks that.
+// Delete implements storage.Interface. The storage gets the cached object as a suggestion of the
+// current state, and verifies it.
 func (c *Cacher) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
 	validate storage.ValidateObjectFunc, _ runtime.Object, options storage.DeleteOptions) error {
 	return c.config.Storage.Delete(ctx, key, out, preconditions, validate, c.suggestion(key), options)
@@ -140,8 +138,8 @@ func (c *Cacher) GuaranteedUpdate(ctx context.Context, key string, destination r
 	return c.config.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, c.suggestion(key))
 }
 
-// suggestion is a copy of the cached object, as the storage writes to it; nil if
-// there is none.
+// suggestion returns a copy of the cached object, as the storage may write to it; nil if there is
+// none.
 func (c *Cacher) suggestion(key string) runtime.Object {
 	if e, _ := c.state.get(key); e != nil {
 		return e.object.DeepCopyObject()
@@ -149,8 +147,8 @@ func (c *Cacher) suggestion(key string) runtime.Object {
 	return nil
 }
 
-// Get implements storage.Interface. Without an RV it reads from the storage, which
-// for one object costs as much as asking for the current RV.
+// Get implements storage.Interface. Without an RV it reads from the storage, which for one object
+// costs as much as getting the current RV.
 func (c *Cacher) Get(ctx context.Context, key string, options storage.GetOptions, out runtime.Object) error {
 	if options.ResourceVersion == "" || !c.Ready() {
 		return c.config.Storage.Get(ctx, key, options, out)
@@ -216,7 +214,7 @@ func (c *Cacher) EnableResourceSizeEstimation(keys storage.KeysFunc) error {
 	return c.config.Storage.EnableResourceSizeEstimation(keys)
 }
 
-// keys returns the keys of all objects, for estimates of the storage.
+// keys returns the keys of all objects, for the storage's size estimates.
 func (c *Cacher) keys(ctx context.Context) ([]string, error) {
 	ctx, span := tracing.Start(ctx, "cacher.keys", attribute.String("audit-id", audit.GetAuditIDTruncated(ctx)))
 	defer span.End(traceThreshold)
@@ -236,11 +234,10 @@ func (c *Cacher) keys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// cached is the cache without the storage as a fallback, for the comparison of the
-// two.
+// cached is the cache without the storage as a fallback, for comparing the two.
 type cached struct{ *Cacher }
 
-// GetList returns the objects as the cache has them.
+// GetList returns the objects in the cache.
 func (c cached) GetList(ctx context.Context, key string, options storage.ListOptions, out runtime.Object) error {
 	key, err := storage.PrepareKey(c.config.ResourcePrefix, key, options.Recursive)
 	if err != nil {

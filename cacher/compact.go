@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// compactionPeriod is how often the storage is asked what it has compacted.
+// compactionPeriod is the interval of reading the storage's compacted revision.
 const compactionPeriod = 15 * time.Second
 
-// compaction knows below which revision the storage has forgotten its history. The
-// cache then forgets it too, so that a list gets the same answer from both.
+// compaction knows below which revision the storage has compacted its history. The cache then
+// discards it too, so that a list gets the same answer from both.
 type compaction struct {
 	mu       sync.Mutex
 	revision int64

@@ -18,34 +18,34 @@ import (
 
 // Defaults of the fields of Config that have one.
 const (
-	// DefaultEventsHistoryWindow outlasts DefaultBookmarkPeriod, so that a client
-	// can go on from its last bookmark.
+	// DefaultEventsHistoryWindow outlasts DefaultBookmarkPeriod, so that a client can resume from
+	// its last bookmark.
 	DefaultEventsHistoryWindow = DefaultBookmarkPeriod + 15*time.Second
 	DefaultBookmarkPeriod      = time.Minute
 	DefaultMinEvents           = 100
 	DefaultMaxEvents           = 100 * 1024
 )
 
-// Config says what a cache holds, over which storage, and how much of it. Its
-// first fields are those of Config in k8s.io/apiserver/pkg/storage/cacher.
+// Config configures a cache. Its first fields are those of Config in
+// k8s.io/apiserver/pkg/storage/cacher.
 type Config struct {
-	// Storage is what the cache lies over, normally the etcd3 store.
+	// Storage is the storage below the cache, normally the etcd3 store.
 	Storage storage.Interface
 	// Versioner reads and writes resourceVersions.
 	Versioner storage.Versioner
-	// GroupResource is what is cached, for errors, logs and metrics.
+	// GroupResource is the cached resource, for errors, logs and metrics.
 	GroupResource schema.GroupResource
-	// EventsHistoryWindow is how long events are kept at least, unless MaxEvents
-	// or MaxEventBytes is reached; DefaultEventsHistoryWindow if 0.
+	// EventsHistoryWindow is the minimum time for which events are kept, unless MaxEvents or
+	// MaxEventBytes is reached; DefaultEventsHistoryWindow if 0.
 	EventsHistoryWindow time.Duration
-	// ResourcePrefix is the key below which all objects lie. It begins with a slash.
+	// ResourcePrefix is the prefix of the keys of all objects. It begins with a slash.
 	ResourcePrefix string
 	// KeyFunc returns the key of an object.
 	KeyFunc func(runtime.Object) (string, error)
-	// GetAttrsFunc returns what label and field selectors look at.
+	// GetAttrsFunc returns what label and field selectors match.
 	GetAttrsFunc func(runtime.Object) (labels.Set, fields.Set, error)
-	// IndexerFuncs names at most one field by whose value watches are grouped: an
-	// event does not even wake a watch that asks for another value.
+	// IndexerFuncs names at most one field by whose value watches are grouped: an event does not
+	// even wake a watch of another value.
 	IndexerFuncs storage.IndexerFuncs
 	// Indexers speed up lists; their names are those that
 	// storage.SelectionPredicate.MatcherIndex returns.
@@ -53,36 +53,34 @@ type Config struct {
 	// NewFunc and NewListFunc return an empty object, and an empty list of them.
 	NewFunc     func() runtime.Object
 	NewListFunc func() runtime.Object
-	// Codec is the codec of Storage. It is only checked to know the objects.
+	// Codec is the codec of Storage. It is only used to check that it knows the objects.
 	Codec runtime.Codec
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
 
-	// MinEvents is how many events are kept however old they are, MaxEvents how
-	// many are kept at most however young. If 0, these are DefaultMinEvents, and
-	// DefaultMaxEvents for each DefaultEventsHistoryWindow that is begun.
+	// MinEvents is how many events are kept however old they are, MaxEvents how many are kept at
+	// most. If 0, they are DefaultMinEvents, and DefaultMaxEvents for each started
+	// DefaultEventsHistoryWindow.
 	MinEvents, MaxEvents int
-	// MaxEventBytes bounds the sum of what ObjectSize says of the kept events'
-	// objects, in bytes. 0 is no bound.
+	// MaxEventBytes bounds the sum of ObjectSize over the kept events' objects, in bytes. 0 is no
+	// bound.
 	MaxEventBytes int64
-	// ObjectSize estimates what an object takes, in bytes. It is needed if
-	// MaxEventBytes is set.
+	// ObjectSize estimates the size of an object, in bytes. It is required if MaxEventBytes is set.
 	ObjectSize func(runtime.Object) int64
-	// SlowConsumerBudget is how far a watch may lag: how long after the cache received
-	// an event the consumer has to have room for it. A watch that lags more is ended,
-	// and its client can go on from the last event it got. What came before the watch
-	// had its initial state counts from then. With 0 only the window ends a slow
-	// consumer's watch.
+	// SlowConsumerBudget is how far a watch may lag: how soon after the cache received an event the
+	// consumer must have room for it. A watch that lags more is ended, and its client can resume
+	// from the last event it got. Time counts from the end of the watch's initial state at the
+	// earliest. With 0 only the window ends a slow consumer's watch.
 	SlowConsumerBudget time.Duration
-	// MaxWatchers is how many watches may be open at once; any more are refused with 429
-	// Too Many Requests. 0 is no limit.
+	// MaxWatchers is the largest number of open watches; more are rejected with 429 Too Many
+	// Requests. 0 is no limit.
 	MaxWatchers int
-	// BookmarkPeriod is how often a watch gets a bookmark if it wants them and
-	// nothing else happens; DefaultBookmarkPeriod if 0.
+	// BookmarkPeriod is the interval of bookmarks for an idle watch that wants them;
+	// DefaultBookmarkPeriod if 0.
 	BookmarkPeriod time.Duration
 }
 
-// complete fills in the defaults and says what is wrong with the rest.
+// complete fills in the defaults and validates the rest.
 func (c Config) complete() (Config, error) {
 	c.EventsHistoryWindow = cmp.Or(c.EventsHistoryWindow, DefaultEventsHistoryWindow)
 	c.BookmarkPeriod = cmp.Or(c.BookmarkPeriod, DefaultBookmarkPeriod)

@@ -2,24 +2,22 @@ package cacher
 
 import "time"
 
-// dispatchSize is how many events are dispatched at once. However many concern a
-// watch, it is woken once.
+// dispatchSize is how many events are dispatched at once. A watch is woken once for all of them.
 const dispatchSize = 256
 
-// bookmarkGrain is how long a bookmark may be late, so that many are sent at once.
+// bookmarkGrain is how late a bookmark may be, so that many are sent at once.
 const bookmarkGrain = 250 * time.Millisecond
 
-// dispatcher wakes watches for new events and for bookmarks. It never waits for a
-// watch.
+// dispatcher wakes watches for new events and for bookmarks. It never waits for a watch.
 type dispatcher struct {
-	// news says that there are new events, or that a new watch may be the first
-	// to be due a bookmark.
+	// news signals that there are new events, or that a new watch may be the first to be due a
+	// bookmark.
 	news chan struct{}
 }
 
 func newDispatcher() dispatcher { return dispatcher{news: make(chan struct{}, 1)} }
 
-// notify makes the dispatcher look.
+// notify makes the dispatcher look for news.
 func (d *dispatcher) notify() {
 	select {
 	case d.news <- struct{}{}:
@@ -38,8 +36,7 @@ func (c *Cacher) dispatch() {
 		c.metrics.used(c.state.usage())
 		now := c.config.Clock.Now()
 		next := c.watchers.sendDue(now, position)
-		// A timer that has fired and was not read from does no harm: the dispatcher
-		// looks once more than it need.
+		// A stale tick of the timer is harmless: the dispatcher looks once more than necessary.
 		if !next.IsZero() {
 			timer.Reset(max(next.Sub(now), bookmarkGrain))
 		}

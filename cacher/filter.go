@@ -16,13 +16,13 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 )
 
-// filter is what a watch asks for: a scope and selectors.
+// filter is what a watch requests: a scope and selectors.
 type filter struct {
 	prefix string // the key, and all below it
 	label  labels.Selector
 	field  fields.Selector
 	shard  sharding.Selector // nil for none
-	// resource is for counting what is not in the shard.
+	// resource is for counting objects outside of the shard.
 	resource schema.GroupResource
 	// selects is false if the scope alone decides.
 	selects bool
@@ -36,7 +36,7 @@ func newFilter(prefix string, predicate storage.SelectionPredicate, resource sch
 	return f
 }
 
-// matches reports whether an object is asked for; nil never is.
+// matches reports whether an object is requested; nil never is.
 func (f *filter) matches(e *element) bool {
 	if e == nil || !below(e.key, f.prefix) {
 		return false
@@ -57,9 +57,9 @@ func (f *filter) matches(e *element) bool {
 	return (f.label == nil || f.label.Matches(e.labels)) && (f.field == nil || f.field.Matches(e.fields))
 }
 
-// convert turns a change into what a watch with this filter delivers for it,
-// following the transition of what is asked for: in, within, out. It returns false
-// if the watch has no part in the change.
+// convert converts a change into the event that a watch with this filter delivers, depending on
+// whether the object enters, stays in or leaves the selection. It returns false if the change does
+// not concern the watch.
 func (c *Cacher) convert(e *event, f *filter) (watch.Event, bool) {
 	was := f.matches(e.before)
 	is := e.kind != watch.Deleted && f.matches(e.after)
@@ -79,7 +79,7 @@ func (e *event) shareAfter() runtime.Object {
 	return share(&e.payloads.after, func() runtime.Object { return e.after.object })
 }
 
-// shareBefore is the last state that matched, at the RV at which it no longer did.
+// shareBefore returns the last state that matched, at the RV at which it no longer did.
 func (c *Cacher) shareBefore(e *event) runtime.Object {
 	return share(&e.payloads.before, func() runtime.Object {
 		left := e.before.object.DeepCopyObject()

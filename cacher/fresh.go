@@ -16,15 +16,15 @@ import (
 const (
 	// freshTimeout is how long a read waits for the cache to reach its RV.
 	freshTimeout = 3 * time.Second
-	// tooLargeRetrySeconds is when a client may ask again after that.
+	// tooLargeRetrySeconds is when a client may retry after that.
 	tooLargeRetrySeconds = 1
-	// progressPeriod is how often the storage is asked for its progress, at most,
-	// while a read waits.
+	// progressPeriod is the minimum interval of progress requests to the storage while a read
+	// waits.
 	progressPeriod = 100 * time.Millisecond
 )
 
-// waitFresh waits until everything up to an RV is known. An RV that is not reached
-// in time gets the error for one that lies in the future.
+// waitFresh waits until the cache has reached an RV. An RV that is not reached in time gets the
+// error for a future one.
 func (c *Cacher) waitFresh(ctx context.Context, rv uint64) error {
 	s := c.state
 	s.mu.Lock()
@@ -36,8 +36,8 @@ func (c *Cacher) waitFresh(ctx context.Context, rv uint64) error {
 	defer func() { c.metrics.waited(ctx, c.config.Clock.Since(start)) }()
 	timeout := c.config.Clock.NewTimer(freshTimeout)
 	defer timeout.Stop()
-	// Without events there is no telling how far the storage has got, except by
-	// asking. The answer may get lost, so that one question is not enough.
+	// Without events, only a request tells how far the storage is. The answer may get lost, so one
+	// request is not enough.
 	tick := c.config.Clock.NewTicker(progressPeriod)
 	defer tick.Stop()
 
@@ -71,14 +71,13 @@ func (c *Cacher) waitFresh(ctx context.Context, rv uint64) error {
 	return nil
 }
 
-// progressRequests asks the storage for its progress while reads wait, one request
-// at a time and none too soon after another.
+// progressRequests requests progress from the storage while reads wait, one request at a time, with
+// a minimum interval.
 //
-// etcd answers for all watches of a gRPC stream at once. An answer that is given
-// before a watch is opened can arrive after it, and then speaks for that watch too,
-// which may not have delivered anything yet. So each watch of the cache has a
-// stream of its own, which is what the metadata of its context amounts to, and
-// requests are made on that stream alone, and only while the watch is open.
+// etcd answers for all watches of a gRPC stream at once. An answer sent before a watch is opened
+// can arrive after it, and then counts for that watch, too, although it may not have delivered
+// anything yet. So each watch of the cache has a stream of its own, selected by the metadata of its
+// context, and requests are made only on that stream, and only while the watch is open.
 type progressRequests struct {
 	storage storage.Interface
 	clock   clock.Clock
@@ -90,13 +89,12 @@ type progressRequests struct {
 	last     time.Time
 }
 
-// streamContext is the context for one watch and the requests for its progress.
+// streamContext returns the context for one watch and its progress requests.
 func streamContext(ctx context.Context, name string, number int) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "watch-cache", fmt.Sprintf("%s-%d", name, number))
 }
 
-// open lets requests be made for a watch until the function that it returns has
-// returned.
+// open allows requests for a watch until the returned function has returned.
 func (p *progressRequests) open(ctx context.Context) (closed func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.mu.Lock()
@@ -111,7 +109,7 @@ func (p *progressRequests) open(ctx context.Context) (closed func()) {
 	}
 }
 
-// request asks now, unless it was asked just before.
+// request sends a request now, unless one was just sent.
 func (p *progressRequests) request() {
 	if !delegator.ConsistentReadSupported() {
 		return
@@ -124,8 +122,8 @@ func (p *progressRequests) request() {
 	}
 	p.asking, p.last = true, now
 	ctx := p.watch
-	// The request can block while the connection is down, which is not to hold up
-	// a read that will time out.
+	// The request can block while the connection is down, which must not delay a read that will
+	// time out.
 	p.inFlight.Go(func() {
 		if err := p.storage.RequestWatchProgress(ctx); err != nil {
 			klog.V(4).InfoS("Requesting watch progress failed", "err", err)

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// watchRetries is for how long a failing watch is opened again from where it
-	// ended. It lets etcd elect a leader without every client having to reconnect.
+	// watchRetries is for how long a failing watch is resumed from where it ended. It gives etcd
+	// time to elect a leader without every client having to reconnect.
 	watchRetries = 30 * time.Second
-	// answerTimeout is how long the storage may take to show that it is there.
+	// answerTimeout is how long the storage may take to answer a check.
 	answerTimeout = 2 * time.Second
 )
 
-// ingestBackoff is the pause after a generation of the cache that failed, or after
-// a watch that did: 100 ms at first, 10 s in the end.
+// ingestBackoff is the pause after a failed generation of the cache, or a failed watch: 100 ms at
+// first, up to 10 s.
 var ingestBackoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.25, Steps: 1 << 20, Cap: 10 * time.Second}
 
-// errRelist says that the storage no longer has the events that come next.
+// errRelist says that the storage no longer has the next events.
 var errRelist = errors.New("the storage has lost the place of the cache's watch")
 
-// ingest keeps the state up to date until the cache is stopped: load, watch, and
-// again from the beginning when the watch has lost its place.
+// ingest keeps the state up to date until the cache is stopped: it loads, watches, and
+// reinitialises when the watch has lost its place.
 func (c *Cacher) ingest() {
 	backoff := ingestBackoff
 	for c.ctx.Err() == nil {
@@ -62,9 +62,8 @@ func (c *Cacher) pause(delay time.Duration) {
 	}
 }
 
-// follow watches the storage from where the state is, with the watch that loaded
-// it, if any, until that ends. It returns when the cache is stopped or has to be
-// initialised again.
+// follow watches the storage from the current state, beginning with the watch that loaded it, if
+// any. It returns when the cache is stopped or must reinitialise.
 func (c *Cacher) follow(loaded *storageWatch) error {
 	backoff := ingestBackoff
 	failing, failures := c.config.Clock.Now(), 0 // since when, and how often, the watch has done no good
@@ -85,8 +84,8 @@ func (c *Cacher) follow(loaded *storageWatch) error {
 		case now.Sub(failing) > watchRetries:
 			return fmt.Errorf("the watch failed for %v: %w", watchRetries, err)
 		case failures > 1 && c.storageAnswers():
-			// It is the event that comes next that cannot be had: the state before a
-			// deletion may have been compacted, or an object cannot be decoded.
+			// The next event cannot be delivered: the state before a deletion may have been
+			// compacted, or an object cannot be decoded.
 			return fmt.Errorf("the watch fails at resourceVersion %d, though the storage answers: %w", c.state.rv, err)
 		}
 		klog.V(2).InfoS("The watch cache watches again", "resource", c.config.GroupResource, "err", err)
@@ -94,8 +93,7 @@ func (c *Cacher) follow(loaded *storageWatch) error {
 	}
 }
 
-// storageAnswers reports whether the storage could be listed: for etcd, whether it
-// has a leader.
+// storageAnswers reports whether the storage can be listed: for etcd, whether it has a leader.
 func (c *Cacher) storageAnswers() bool {
 	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
@@ -103,8 +101,8 @@ func (c *Cacher) storageAnswers() bool {
 	return err == nil
 }
 
-// watchOnce applies what one watch of the storage delivers until it ends: the given
-// one, or a new one if that is nil.
+// watchOnce applies the events of one watch of the storage until it ends: the given one, or a new
+// one if that is nil.
 func (c *Cacher) watchOnce(from *storageWatch) (err error) {
 	if from == nil {
 		if from, err = c.openWatch(fmt.Sprint(c.state.rv), false); err != nil {
@@ -133,8 +131,7 @@ func asRelist(err error) error {
 	return err
 }
 
-// unwrap returns an object of an event, and when the storage decoded it; zero if it
-// does not say.
+// unwrap returns an event's object, and when the storage decoded it; zero if unknown.
 func unwrap(object runtime.Object) (runtime.Object, time.Time) {
 	if recorded, ok := object.(storage.WatchEventWithRecordTime); ok {
 		return recorded.Unwrap(), recorded.RecordTime()

@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// initialState is what a watch begins with: the objects as of an RV, and the
-// bookmark after them if it is asked for.
+// initialState is the beginning of a watch: the objects as of an RV, and the bookmark after them if
+// requested.
 type initialState struct {
 	tree     *tree
 	rv       uint64

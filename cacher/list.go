@@ -19,13 +19,13 @@ import (
 	"k8s.io/component-base/tracing"
 )
 
-// listPlan is how a list is to be served.
+// listPlan says how to serve a list.
 type listPlan struct {
-	// delegate says that the storage has to serve it.
+	// delegate says that the storage must serve it.
 	delegate bool
-	// consistent says that the list is to show every write that has returned.
+	// consistent says that the list must show every write that has returned.
 	consistent bool
-	// exact says that it is to show the state at rv; otherwise at rv or later.
+	// exact says that it must show the state at rv; otherwise at rv or later.
 	exact bool
 	rv    uint64
 	// from is the first key of the page.
@@ -57,7 +57,7 @@ func (c *Cacher) planList(key string, options storage.ListOptions) (listPlan, er
 		if continued > 0 {
 			return c.planExact(uint64(continued), from, true), nil
 		}
-		// The token was given out with a 410, for going on inconsistently.
+		// The token was returned with a 410, for continuing inconsistently.
 		plan := c.planConsistent(from)
 		plan.delegate = plan.delegate || !c.servesPast()
 		return plan, nil
@@ -110,7 +110,7 @@ func (c *Cacher) GetList(ctx context.Context, key string, options storage.ListOp
 	fallback := "false"
 	switch {
 	case apierrors.IsResourceExpired(err) && c.snapshotting:
-		// The state has just been forgotten; the storage may have it still.
+		// The state has just been discarded; the storage may still have it.
 		return c.config.Storage.GetList(ctx, key, options, out)
 	case !plan.consistent:
 		return err
@@ -123,8 +123,8 @@ func (c *Cacher) GetList(ctx context.Context, key string, options storage.ListOp
 	return err
 }
 
-// mustDelegate reports whether a list goes to the storage as the cache is not
-// ready: one of bounded cost. Other clients have to come back.
+// mustDelegate reports whether a list goes to the storage because the cache is not ready: one of
+// bounded cost. Other clients must retry.
 func (c *Cacher) mustDelegate(options storage.ListOptions) bool {
 	predicate := options.Predicate
 	selects := predicate.Label != nil && !predicate.Label.Empty() || predicate.Field != nil && !predicate.Field.Empty()
@@ -170,7 +170,7 @@ func (c *Cacher) listCached(ctx context.Context, key string, plan listPlan, opti
 	return nil
 }
 
-// itemsOf returns the slice in a list object.
+// itemsOf returns the slice of a list object.
 func itemsOf(list runtime.Object) (reflect.Value, error) {
 	pointer, err := meta.GetItemsPtr(list)
 	if err != nil {
@@ -183,8 +183,7 @@ func itemsOf(list runtime.Object) (reflect.Value, error) {
 	return items, err
 }
 
-// reach waits until a list can be served, and returns the objects to serve it from
-// and their RV.
+// reach waits until a list can be served, and returns the objects to serve and their RV.
 func (c *Cacher) reach(ctx context.Context, plan listPlan) (*tree, uint64, error) {
 	rv := plan.rv
 	if plan.consistent {
@@ -207,8 +206,8 @@ func (c *Cacher) reach(ctx context.Context, plan listPlan) (*tree, uint64, error
 	return past, rv, nil
 }
 
-// listLimit is the number of objects on a page, 0 for no limit. With RV 0 the API
-// has never kept to limits.
+// listLimit returns the number of objects on a page, 0 for no limit. With RV 0 the API has always
+// ignored limits.
 func listLimit(options storage.ListOptions) int {
 	if options.ResourceVersion == "0" {
 		return 0
@@ -229,8 +228,7 @@ type selection struct {
 	err     error
 }
 
-// collect goes through the objects below a key, from a key on, and takes those that
-// match.
+// collect visits the objects below a key, starting at a key, and takes those that match.
 func (s *selection) collect(ctx context.Context, from *tree, key, start string, recursive bool) error {
 	everything := s.predicate.Empty()
 	visit := func(e *element) bool {

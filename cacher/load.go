@@ -22,9 +22,9 @@ import (
 // listPageSize is how many objects the cache lists at once.
 const listPageSize = 10000
 
-// load begins a new generation with the objects of the storage. Where the storage
-// streams them, they come with a watch, which is returned: it goes on with what
-// happens next. Otherwise they are listed, and there is no watch yet.
+// load begins a new generation with the objects of the storage. If the storage streams them, it
+// returns the watch that they came with, which continues with the changes after them. Otherwise
+// they are listed, and there is no watch yet.
 func (c *Cacher) load() (*storageWatch, error) {
 	if c.streams() {
 		streaming, err := c.loadStream()
@@ -36,14 +36,14 @@ func (c *Cacher) load() (*storageWatch, error) {
 	return nil, c.loadList()
 }
 
-// streams reports whether to ask the storage for a stream of its objects.
+// streams reports whether to request a stream of the storage's objects.
 func (c *Cacher) streams() bool {
 	return utilfeature.DefaultFeatureGate.Enabled(features.WatchList) &&
 		clientfeatures.FeatureGates().Enabled(clientfeatures.WatchListClient) &&
 		!watchlist.DoesClientNotSupportWatchListSemantics(c.config.Storage)
 }
 
-// loadStream takes the objects from a watch, up to the bookmark that ends them.
+// loadStream takes the objects from a watch, up to the bookmark after them.
 func (c *Cacher) loadStream() (_ *storageWatch, err error) {
 	streaming, err := c.openWatch("", true)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Cacher) loadStream() (_ *storageWatch, err error) {
 	}
 }
 
-// loadList lists the objects page by page, and all at once if the storage forgets
-// the first page's resourceVersion before the last page.
+// loadList lists the objects page by page, or all at once if the storage compacts the first page's
+// resourceVersion before the last page.
 func (c *Cacher) loadList() error {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		page := c.config.NewListFunc()
@@ -89,7 +89,7 @@ func (c *Cacher) loadList() error {
 		return page, c.config.Storage.GetList(ctx, c.config.ResourcePrefix, options, page)
 	})
 	pages.PageSize = listPageSize
-	// The objects are copied out, so that one that stays does not keep its page.
+	// The objects are copied, so that a kept one does not keep its page in memory.
 	list, _, err := pages.ListWithAlloc(c.ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
@@ -109,7 +109,7 @@ func (c *Cacher) loadList() error {
 	return c.begin(objects, rv)
 }
 
-// begin makes the objects as of an RV what the cache knows.
+// begin replaces the cache's state with the objects as of an RV.
 func (c *Cacher) begin(objects []runtime.Object, rv uint64) error {
 	loaded := c.state.tree.empty()
 	for _, object := range objects {
@@ -125,7 +125,7 @@ func (c *Cacher) begin(objects []runtime.Object, rv uint64) error {
 	return nil
 }
 
-// newElement is what the cache keeps of an object.
+// newElement returns the cache's element for an object.
 func (c *Cacher) newElement(object runtime.Object) (*element, error) {
 	key, err := c.config.KeyFunc(object)
 	if err != nil {
@@ -148,8 +148,8 @@ type storageWatch struct {
 	events watch.Interface
 }
 
-// openWatch watches the storage from an RV on, or from its current state on with
-// the objects of that state first.
+// openWatch watches the storage from an RV on, or from its current state on with the objects of
+// that state first.
 func (c *Cacher) openWatch(rv string, initialEvents bool) (*storageWatch, error) {
 	c.watched++
 	ctx, cancel := context.WithCancel(streamContext(c.ctx, c.config.GroupResource.String(), c.watched))

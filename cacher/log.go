@@ -8,23 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// encodedEvents is how many of the newest events keep what they were encoded to.
-// Watches that lag further behind encode for themselves.
+// encodedEvents is how many of the newest events keep their encodings. Watches that lag further
+// behind encode for themselves.
 const encodedEvents = 1024
 
-// event is one change of one object. It is immutable but for what it has cached.
+// event is one change of one object. It is immutable except for what it caches.
 type event struct {
 	kind watch.EventType
 	key  string
 	rv   uint64
 	// before is the state that the change replaced, nil if there was none.
 	before *element
-	// after is the new state. For a deletion it is the last one, at the RV of the
-	// deletion.
+	// after is the new state. For a deletion it is the last one, at the RV of the deletion.
 	after *element
 	// stored is when the storage decoded the change, received when the cache got it.
 	stored, received time.Time
-	size             int64 // as Config.ObjectSize has it
+	size             int64 // by Config.ObjectSize
 
 	payloads payloads
 }
@@ -36,21 +35,20 @@ type limits struct {
 	bytes    int64 // 0 for none
 }
 
-// eventLog is the window: the newest events, in order. Each has a position, which
-// counts from 0 and is never used again, not even after a reset. A reader needs
-// nothing but the position of what it wants next.
+// eventLog is the window: the newest events, in order. Each has a position, which counts from 0 and
+// is never reused, not even after a reset. A reader only needs the position of the next event that
+// it wants.
 //
 // It has no lock; state guards it.
 type eventLog struct {
 	limits limits
-	// Position p is in ring at p modulo its length, which is a power of two, and is
-	// shortest at least.
+	// Position p is at p modulo the length of ring, which is a power of two, and at least shortest.
 	ring     []*event
 	shortest int
 	// The events are those at positions first to end-1.
 	first, end uint64
-	// dispatched is the position before which all events have been dispatched. Only
-	// these may go: a watch that waits has not looked at the others.
+	// dispatched is the position before which all events have been dispatched. Only these may be
+	// evicted: a waiting watch has not looked at the others.
 	dispatched uint64
 	// floor is the RV above which no event is missing.
 	floor uint64
@@ -62,7 +60,7 @@ func newEventLog(l limits) *eventLog {
 	return &eventLog{limits: l, shortest: shortest, ring: make([]*event, shortest)}
 }
 
-// reset forgets everything: the events that follow are all those above an RV.
+// reset discards everything: the events that follow are all those above an RV.
 func (l *eventLog) reset(floor uint64) {
 	l.first = l.end
 	l.floor = floor
@@ -94,7 +92,7 @@ func (l *eventLog) add(e *event) {
 	}
 }
 
-// mustEvict reports whether the oldest event has to go before one more comes.
+// mustEvict reports whether the oldest event must go before one is added.
 func (l *eventLog) mustEvict(now time.Time) bool {
 	count := int(l.end - l.first)
 	switch {
@@ -121,8 +119,8 @@ func (l *eventLog) slot(position uint64) uint64 { return position & uint64(len(l
 
 func (l *eventLog) at(position uint64) *event { return l.ring[l.slot(position)] }
 
-// after returns the position of the first event above an RV, and false if some of
-// the events above it are gone.
+// after returns the position of the first event above an RV, and false if some of the events above
+// it were evicted.
 func (l *eventLog) after(rv uint64) (position uint64, held bool) {
 	if rv < l.floor {
 		return 0, false

@@ -12,9 +12,9 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// recorder reports what one cache does, through the collectors of Kubernetes' own
-// cache: under the names that dashboards know, and so that both can live in one
-// process. What is counted often is looked up once.
+// recorder reports the activity of one cache, with the collectors of Kubernetes' own cache: under
+// the names that dashboards use, and so that both can be in one process. Frequently used collectors
+// are looked up once.
 type recorder struct {
 	resource       schema.GroupResource
 	labels         []string
@@ -27,9 +27,9 @@ type recorder struct {
 	held           []compbasemetrics.GaugeMetric // as heldGauges
 }
 
-// Kubernetes' cache does not tell what it holds in memory. These do, under names of
-// the same kind. apiserver_registered_watchers was one of Kubernetes' own, and
-// dashboards ask for apiserver_watch_cache_capacity and _stale_total.
+// Kubernetes' cache does not report its memory usage. These metrics do, under similar names.
+// apiserver_registered_watchers was one of Kubernetes' own, and dashboards use
+// apiserver_watch_cache_capacity and _stale_total.
 var (
 	heldGauges = []struct {
 		gauge *compbasemetrics.GaugeVec
@@ -105,15 +105,15 @@ func (r *recorder) reached(rv uint64) { metrics.RecordResourceVersion(r.resource
 
 func (r *recorder) eventsDispatched(count int) { r.eventsWoken.Add(float64(count)) }
 
-// dispatched reports how long an event took to one watch: since the storage decoded
-// it, and since there was room for it.
+// dispatched reports the latency of an event to one watch: since the storage decoded it, and since
+// there was room for it.
 func (r *recorder) dispatched(e *event, built, sent time.Time) {
 	r.latency.ObserveStage(metrics.StageStorageToCache, e.received.Sub(e.stored))
 	r.latency.ObserveStage(metrics.StageCacheToWatcher, sent.Sub(built))
 	r.latency.ObserveStage(metrics.StageTotal, sent.Sub(e.stored))
 }
 
-// used reports what the cache holds in memory. The dispatcher calls it.
+// used reports the memory usage. The dispatcher calls it.
 func (r *recorder) used(u Usage) {
 	for i, each := range heldGauges {
 		r.held[i].Set(float64(each.value(u)))
@@ -135,7 +135,7 @@ func (r *recorder) closed(w *watcher) {
 	}
 }
 
-// stale counts a watch whose resourceVersion is too old: its client has to list again.
+// stale counts a watch whose resourceVersion is too old: its client must relist.
 func (r *recorder) stale() { staleCounter.WithLabelValues(r.labels...).Inc() }
 
 func (r *recorder) terminated() { r.fellBehind.Inc() }

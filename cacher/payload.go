@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// metaObject is what every API object is.
+// metaObject is implemented by every API object.
 type metaObject interface {
 	runtime.Object
 	metav1.Object
 }
 
-// payload is an object as any number of watches deliver it: encoded once for each
-// format, when first asked for.
+// payload is an object as delivered by any number of watches: encoded once for each format, when
+// first requested.
 type payload struct {
 	object metaObject // immutable
 
@@ -34,13 +34,13 @@ type encoding struct {
 	err    error
 }
 
-// payloads are the two objects that an event can deliver, made when first needed.
+// payloads are the two objects that an event can deliver, made on first use.
 type payloads struct {
 	after  atomic.Pointer[payload]
 	before atomic.Pointer[payload] // the state before, at the RV of the event
 }
 
-// share returns what slot holds, and puts there what object returns if it is nil.
+// share returns the object in slot, and first puts there what object returns if it is nil.
 func share(slot *atomic.Pointer[payload], object func() runtime.Object) runtime.Object {
 	shared := slot.Load()
 	if shared == nil {
@@ -56,9 +56,8 @@ func share(slot *atomic.Pointer[payload], object func() runtime.Object) runtime.
 	return &delivery{metaObject: shared.object, payload: shared}
 }
 
-// unshared returns an object for one watch alone. It is not copied before somebody
-// sets a field. Nobody keeps what it is encoded to, as that of all objects would
-// take as much memory again as the objects.
+// unshared returns an object for one watch only. It is not copied until a field is set. Its
+// encoding is not kept, as those of all objects would take as much memory as the objects.
 func unshared(object runtime.Object) runtime.Object {
 	made, ok := object.(metaObject)
 	if !ok {
@@ -67,8 +66,7 @@ func unshared(object runtime.Object) runtime.Object {
 	return &delivery{metaObject: made, payload: &payload{object: made}}
 }
 
-// drop forgets the objects and their encodings; deliveries that are held still have
-// them.
+// drop discards the objects and their encodings; existing deliveries still have them.
 func (p *payloads) drop() {
 	p.after.Store(nil)
 	p.before.Store(nil)
@@ -77,7 +75,7 @@ func (p *payloads) drop() {
 func (p *payload) encode(format runtime.Identifier, encode func(runtime.Object, io.Writer) error) ([]byte, error) {
 	e := p.encoding(format)
 	e.once.Do(func() {
-		// Encoders set fields of what they encode, so they get a copy.
+		// Encoders set fields of the object, so they get a copy.
 		var buffer bytes.Buffer
 		e.err = encode(p.object.DeepCopyObject(), &buffer)
 		e.data = buffer.Bytes()
@@ -98,9 +96,8 @@ func (p *payload) encoding(format runtime.Identifier) *encoding {
 	return e
 }
 
-// delivery is a payload as one watch delivers it. Setting a field copies the object
-// first, so that no other watch sees it. A delivery is used by one
-// goroutine at a time, as any object is.
+// delivery is a payload as one watch delivers it. Setting a field first copies the object, so that
+// no other watch sees it. A delivery is used by one goroutine at a time, like any object.
 type delivery struct {
 	metaObject          // the payload's until a field is set
 	payload    *payload // nil from then on
@@ -136,8 +133,8 @@ func (d *delivery) DeepCopyObject() runtime.Object {
 	return &delivery{metaObject: d.metaObject.DeepCopyObject().(metaObject)}
 }
 
-// GetObjectKind implements runtime.Object. What is set on it is kept only if the
-// object is this delivery's own.
+// GetObjectKind implements runtime.Object. Fields set on it are kept only if the object is this
+// delivery's own.
 func (d *delivery) GetObjectKind() schema.ObjectKind {
 	if d.payload == nil {
 		return d.metaObject.GetObjectKind()
@@ -147,7 +144,7 @@ func (d *delivery) GetObjectKind() schema.ObjectKind {
 	return kind
 }
 
-// own returns the object for setting a field.
+// own returns an object whose fields may be set.
 func (d *delivery) own() metaObject {
 	if d.payload != nil {
 		d.metaObject, d.payload = d.metaObject.DeepCopyObject().(metaObject), nil
@@ -155,8 +152,8 @@ func (d *delivery) own() metaObject {
 	return d.metaObject
 }
 
-// SetResourceVersion implements metav1.Object. The handlers above the cache call
-// it with the RV that is there.
+// SetResourceVersion implements metav1.Object. The handlers above the cache call it with the RV
+// that it already has.
 func (d *delivery) SetResourceVersion(rv string) {
 	if rv != d.GetResourceVersion() {
 		d.own().SetResourceVersion(rv)

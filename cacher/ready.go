@@ -21,9 +21,8 @@ const (
 	phaseStopped
 )
 
-// readiness says whether the cache can be read. It alternates between pending and
-// ready until it is stopped, and begins a new generation whenever it gets ready.
-// state guards it.
+// readiness says whether the cache can be read. It alternates between pending and ready until it is
+// stopped, and begins a new generation whenever it becomes ready. state guards it.
 type readiness struct {
 	clock      clock.Clock
 	phase      phase
@@ -73,7 +72,7 @@ func (r *readiness) err() error {
 	}
 }
 
-// refusal is err as the API tells it: 429 Too Many Requests, with when to try again.
+// refusal returns err as an API error: 429 Too Many Requests, with when to retry.
 func (r *readiness) refusal() error {
 	err := r.err()
 	if err == nil {
@@ -82,8 +81,8 @@ func (r *readiness) refusal() error {
 	return apierrors.NewTooManyRequests(err.Error(), retryAfter(r.clock.Since(r.since)))
 }
 
-// retryAfter is the number of seconds after which a client should come back to a
-// cache that has been down for so long: 1 at first, 30 from the first minute on.
+// retryAfter returns the number of seconds after which a client should retry with a cache that has
+// been down for this long: 1 at first, 30 from the first minute on.
 func retryAfter(down time.Duration) int {
 	return int(min(30, max(1, math.Exp(0.06*down.Seconds()))))
 }
@@ -95,8 +94,7 @@ func (s *state) checkReady() error {
 	return s.readiness.refusal()
 }
 
-// waitReady waits until the cache can be read, and fails if it is stopped or ctx
-// ends before.
+// waitReady waits until the cache can be read, and fails if it is stopped or ctx is done before.
 func (s *state) waitReady(ctx context.Context) error {
 	for {
 		s.mu.RLock()

@@ -8,25 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// maxSnapshots is how many snapshots are kept. What else is asked for is worked
-// out from the next newer one.
+// maxSnapshots is how many snapshots are kept. Other states are derived from the next newer one.
 const maxSnapshots = 256
 
-// snapshot is the objects as of the change at rv, for as long as there was no other.
+// snapshot is the objects as of the change at rv, valid until the next change.
 type snapshot struct {
 	rv   uint64
 	tree *tree
 }
 
-// snapshots are the states that somebody has read, oldest first. None is made for
-// events that nobody looks at: the log knows the state before each event, so that
-// an older state follows from a newer one.
+// snapshots are the states that were read, oldest first. None is made for events that nobody reads:
+// the log has the state before each event, so an older state can be derived from a newer one.
 type snapshots struct {
 	kept []snapshot
 	// from is the RV at and above which states may be served.
 	from uint64
-	// disabled says that past states are not to be served, as the cache was found
-	// to differ from its storage.
+	// disabled says that past states are not served, as the cache was found to differ from its
+	// storage.
 	disabled bool
 }
 
@@ -34,7 +32,7 @@ func (s *snapshots) reset(rv uint64) {
 	s.kept, s.from = nil, rv
 }
 
-// outdated drops what lies below an RV.
+// outdated drops snapshots below an RV.
 func (s *snapshots) outdated(floor uint64) {
 	if floor > s.from {
 		s.from = floor
@@ -46,7 +44,7 @@ func (s *snapshots) outdated(floor uint64) {
 	s.kept = slices.Delete(s.kept, 0, drop)
 }
 
-// keep adds a snapshot in its place.
+// keep inserts a snapshot in order.
 func (s *snapshots) keep(taken snapshot) {
 	place := sort.Search(len(s.kept), func(i int) bool { return s.kept[i].rv >= taken.rv })
 	if place < len(s.kept) && s.kept[place].rv == taken.rv {
@@ -58,7 +56,7 @@ func (s *snapshots) keep(taken snapshot) {
 	}
 }
 
-// latest returns the objects as they are now, and the RV as of which they are.
+// latest returns the current objects, and their RV.
 func (s *state) latest() (*tree, uint64) {
 	s.mu.RLock()
 	rv := s.rv
@@ -89,8 +87,7 @@ func (s *state) latestLocked() *tree {
 	return taken.tree
 }
 
-// canServe reports whether the objects as of an RV that has been reached can be
-// told.
+// canServe reports whether the objects as of an RV that has been reached are available.
 func (s *state) canServe(rv uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -101,7 +98,7 @@ func (s *state) canServeLocked(rv uint64) bool {
 	return !s.snapshots.disabled && rv >= s.snapshots.from && rv >= s.log.floor && rv <= s.rv
 }
 
-// at returns the objects as of an RV, and false if they cannot be told.
+// at returns the objects as of an RV, and false if they are not available.
 func (s *state) at(rv uint64) (*tree, bool) {
 	s.mu.Lock()
 	if !s.canServeLocked(rv) {
@@ -109,8 +106,8 @@ func (s *state) at(rv uint64) (*tree, bool) {
 		return nil, false
 	}
 	s.latestLocked()
-	// The base is the oldest snapshot that has all of that state; undo are the
-	// events that it has beyond it.
+	// The base is the oldest snapshot that includes that state; undo are the events that it has
+	// beyond it.
 	kept := s.snapshots.kept
 	position, _ := s.log.after(rv)
 	wanted := s.log.floor // the RV of the last change that the state has
@@ -146,16 +143,15 @@ func (s *state) at(rv uint64) (*tree, bool) {
 	return state, true
 }
 
-// compact forgets the states below an RV: the storage no longer has them either.
+// compact discards the states below an RV: the storage no longer has them either.
 func (s *state) compact(rv uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.snapshots.outdated(rv)
 }
 
-// markConsistent says whether the cache was found to agree with its storage. If
-// not, only the newest state is served until it does, and then no state from
-// before.
+// markConsistent says whether the cache was found to agree with its storage. If not, only the
+// newest state is served until it does, and then no state from before.
 func (s *state) markConsistent(consistent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +165,7 @@ func (s *state) markConsistent(consistent bool) {
 	}
 }
 
-// reached reports whether everything up to an RV is known.
+// reached reports whether the cache has reached an RV.
 func (s *state) reached(rv uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

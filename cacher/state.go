@@ -8,14 +8,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// state is what the cache knows: the objects as of one RV, and the window of the
-// events that led there. Only ingest changes it.
+// state is the state of the cache: the objects as of one RV, and the window of the events that led
+// there. Only ingest changes it.
 type state struct {
 	mu sync.RWMutex
 
 	readiness readiness
-	// rv is the RV up to which everything is known. It is at or above the RV of
-	// the last change: the storage also reports progress without change.
+	// rv is the RV that the cache has reached. It is at or above the RV of the last change: the
+	// storage also reports progress without changes.
 	rv uint64
 	// changed is the RV of the last change, or of the list if there was none since.
 	changed   uint64
@@ -23,8 +23,7 @@ type state struct {
 	log       *eventLog
 	snapshots snapshots
 
-	// advanced is closed and replaced when rv has grown or the cache has stopped,
-	// if anybody waits for it.
+	// advanced is closed and replaced when rv grows or the cache stops, if anybody waits for that.
 	advanced chan struct{}
 	waiting  int
 }
@@ -64,10 +63,9 @@ func (s *state) stop() {
 	s.advance()
 }
 
-// apply takes in one change. The RV of a change lies above all that is known, or
-// equals that of the change before, where one transaction changed several keys.
-// Anything else means that the storage went back in time: then what the cache has
-// told its clients may never have existed, and it has to initialize again.
+// apply applies one change. The RV of a change is above rv, or equal to that of the previous change
+// if one transaction changed several keys. Anything else means that the storage went back in time:
+// then what the cache has told its clients may never have existed, and it must reinitialise.
 func (s *state) apply(e *event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,12 +87,12 @@ func (s *state) apply(e *event) error {
 	return nil
 }
 
-// isLast reports whether the change is the one applied last, or there is none.
+// isLast reports whether the change is the last one applied, or there is none.
 func (s *state) isLast(e *event) bool {
 	return s.log.first == s.log.end || s.log.at(s.log.end-1).key == e.key
 }
 
-// progress takes in that there is no further change up to an RV.
+// progress notes that there is no further change up to an RV.
 func (s *state) progress(rv uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +109,7 @@ func (s *state) advance() {
 	}
 }
 
-// usage is what the state holds in memory.
+// usage returns the memory usage of the state.
 func (s *state) usage() Usage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -124,16 +122,15 @@ func (s *state) usage() Usage {
 	}
 }
 
-// get returns the current object of a key, nil if there is none, and the RV as of
-// which that holds.
+// get returns the current object of a key, nil if there is none, and the RV as of which that holds.
 func (s *state) get(key string) (*element, uint64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.tree.get(key), s.rv
 }
 
-// read copies events into batch as eventLog.read does. If they are all there are,
-// rv is the RV up to which the reader then knows everything, otherwise 0.
+// read copies events into batch as eventLog.read does. If there are no more, rv is the RV that the
+// reader has then reached, otherwise 0.
 func (s *state) read(position uint64, batch []*event) (count int, rv uint64, held bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -15,7 +15,7 @@ import (
 // degree is the trees' branching factor: how many children a node has at least.
 const degree = 16
 
-// element is one object with what selectors look at. It is immutable.
+// element is one object with what selectors match. It is immutable.
 type element struct {
 	key    string
 	object runtime.Object
@@ -23,23 +23,22 @@ type element struct {
 	fields fields.Set
 }
 
-// entry is one place of an element in an index.
+// entry is an element's position in an index.
 type entry struct {
 	value   string
 	element *element
 }
 
-// index orders elements by a value of theirs, then by key.
+// index orders elements by one of their values, then by key.
 type index struct {
 	name    string
 	values  cache.IndexFunc
 	entries *btree.BTree[entry]
 }
 
-// tree holds objects in the order of their keys, and the same objects by index.
-// clone is cheap: what two trees share is copied when one of them changes it. One
-// goroutine at a time may change or clone a tree; reading a clone that nobody
-// changes needs no lock.
+// tree holds objects in the order of their keys, and the same objects by index. clone is cheap:
+// what two trees share is copied when one of them changes it. One goroutine at a time may change or
+// clone a tree; reading a clone that nobody changes needs no lock.
 type tree struct {
 	objects *btree.BTree[*element]
 	indexes []index
@@ -63,7 +62,7 @@ func newTree(indexers *cache.Indexers) *tree {
 	return t
 }
 
-// empty is a tree with the same indexes and nothing in it.
+// empty returns an empty tree with the same indexes.
 func (t *tree) empty() *tree {
 	indexers := cache.Indexers{}
 	for _, index := range t.indexes {
@@ -95,7 +94,7 @@ func (t *tree) get(key string) *element {
 	return found
 }
 
-// put adds e, or replaces what has its key.
+// put adds e, or replaces the element with its key.
 func (t *tree) put(e *element) {
 	old, replaced := t.objects.ReplaceOrInsert(e)
 	for _, index := range t.indexes {
@@ -110,7 +109,7 @@ func (t *tree) put(e *element) {
 	}
 }
 
-// remove drops what has the key, if anything.
+// remove removes the element with the key, if there is one.
 func (t *tree) remove(key string) {
 	old, found := t.objects.Delete(&element{key: key})
 	if !found {
@@ -162,8 +161,8 @@ func (t *tree) ascendIndex(name, value, prefix, from string, visit func(*element
 	}
 }
 
-// below reports whether a key is a prefix or lies below it: /pods/a is below
-// /pods and /pods/, and not below /pod.
+// below reports whether a key is a prefix or is below it: /pods/a is below /pods and /pods/, but
+// not below /pod.
 func below(key, prefix string) bool {
 	if !strings.HasPrefix(key, prefix) {
 		return false

@@ -25,9 +25,8 @@ const traceThreshold = 500 * time.Millisecond
 
 // Watch implements storage.Interface.
 //
-// As in the storage below, what is wrong with a valid request is told by an ERROR
-// event, above all an RV that has expired; only a cache that is not ready or has
-// too many watches refuses with an error.
+// As in the storage below, an error of a valid request is reported by an ERROR event, above all an
+// RV that has expired; only a cache that is not ready or has too many watches returns an error.
 func (c *Cacher) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	traced, span := tracing.Start(ctx, "cacher.Watch",
 		attribute.String("audit-id", audit.GetAuditIDTruncated(ctx)),
@@ -87,8 +86,8 @@ type initialKind int
 
 const (
 	noInitialEvents  initialKind = iota // not at all
-	oldInitialEvents                    // as RV 0 has always meant, with nothing to tell where it ends
-	newInitialEvents                    // as sendInitialEvents asks for
+	oldInitialEvents                    // as for RV 0, with nothing to mark their end
+	newInitialEvents                    // as for sendInitialEvents
 )
 
 func initialEvents(options storage.ListOptions) initialKind {
@@ -104,13 +103,13 @@ func initialEvents(options storage.ListOptions) initialKind {
 
 // watchStart is where a watch begins.
 type watchStart struct {
-	rv       uint64 // 0 for wherever the cache is
+	rv       uint64 // 0 for the cache's current state
 	initial  initialKind
 	bookmark bool // at the end of newInitialEvents
 }
 
-// reachStart waits until the cache has reached the RV from which a watch is to
-// start with initial events. Without these a watch may start in the future.
+// reachStart waits until the cache has reached the RV from which a watch starts with initial
+// events. Without these a watch may start in the future.
 func (c *Cacher) reachStart(ctx context.Context, start *watchStart, options storage.ListOptions) error {
 	if start.initial == newInitialEvents && start.bookmark && !delegator.ConsistentReadSupported() {
 		return fmt.Errorf("a watch stream was requested by the client but the required storage feature %s is disabled", storage.RequestWatchProgress)
@@ -128,8 +127,8 @@ func (c *Cacher) reachStart(ctx context.Context, start *watchStart, options stor
 	return nil
 }
 
-// register enters a watch where the cache is at that moment, and returns the state
-// that it begins with, nil for none.
+// register registers a watch at the cache's current position, and returns its initial state, nil
+// for none.
 func (c *Cacher) register(w *watcher, start watchStart, key groupKey) (*initialState, error) {
 	s := c.state
 	s.mu.Lock()
@@ -156,7 +155,7 @@ func (c *Cacher) register(w *watcher, start watchStart, key groupKey) (*initialS
 	return initial, c.watchers.add(w, key)
 }
 
-// endWith ends the watch when its request does.
+// endWith ends the watch when its request ends.
 func (w *watcher) endWith(ctx context.Context) {
 	detach := context.AfterFunc(ctx, w.end)
 	w.mu.Lock()
@@ -167,7 +166,7 @@ func (w *watcher) endWith(ctx context.Context) {
 	w.detach = detach
 }
 
-// failedWatch is a watch that delivers an error and has ended.
+// failedWatch returns a watch that delivers an error and has ended.
 func failedWatch(err error) watch.Interface {
 	status := metav1.Status{
 		Status:  metav1.StatusFailure,
@@ -185,8 +184,7 @@ func failedWatch(err error) watch.Interface {
 	return w
 }
 
-// ended implements watch.Interface for a watch that will deliver no more than it
-// has.
+// ended implements watch.Interface for a watch that delivers only what it already has.
 type ended struct{ result chan watch.Event }
 
 func (e ended) ResultChan() <-chan watch.Event { return e.result }

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// resultSize is how many events wait for the consumer in the result channel. It
-	// is no buffer against slowness, which is what the log is for: it saves
-	// switches between goroutines.
+	// resultSize is how many events wait for the consumer in the result channel. It does not buffer
+	// for slow consumers, which the log does: it saves switches between goroutines.
 	resultSize = 10
 	// readSize is how many events are read from the log at once.
 	readSize = 32
@@ -23,8 +22,8 @@ const (
 
 // watcher is one watch: a cursor into the log.
 //
-// A goroutine runs while there is something to send, and owns cursor, seen and
-// result then. Otherwise mu guards them.
+// A goroutine runs while there is something to send, and then owns cursor, seen and result.
+// Otherwise mu guards them.
 type watcher struct {
 	cacher *Cacher
 	filter filter
@@ -35,8 +34,8 @@ type watcher struct {
 	seen  uint64 // the highest RV that the consumer knows of
 	// cursor is the position of the next event to look at.
 	cursor uint64
-	// lagFrom is when the watch had its initial state: no event counts as older for
-	// the budget of slow consumers.
+	// lagFrom is when the watch had its initial state: for the budget of slow consumers no event
+	// counts as older.
 	lagFrom time.Time
 
 	// The watcher's places among watchers, whose lock guards them.
@@ -48,8 +47,7 @@ type watcher struct {
 	mu      sync.Mutex
 	running bool
 	ended   bool
-	// startsRunning says that there was something to send when the watch was
-	// registered.
+	// startsRunning says that there was something to send when the watch was registered.
 	startsRunning bool
 	// wakeUpTo is the position before which there may be something to send.
 	wakeUpTo    uint64
@@ -63,8 +61,7 @@ func (w *watcher) ResultChan() <-chan watch.Event { return w.result }
 // Stop implements watch.Interface.
 func (w *watcher) Stop() { w.end() }
 
-// end stops sending and closes the result channel, at once if nothing is being
-// sent.
+// end stops sending and closes the result channel, at once if nothing is being sent.
 func (w *watcher) end() {
 	w.mu.Lock()
 	if w.ended {
@@ -85,8 +82,8 @@ func (w *watcher) end() {
 	}
 }
 
-// wake says that the events before a position are there, and that none from where
-// the watcher waits up to the first of them concerns it.
+// wake says that the events before end are available, and that none between where the watcher waits
+// and first concerns it.
 func (w *watcher) wake(first, end uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +97,8 @@ func (w *watcher) wake(first, end uint64) {
 	}
 }
 
-// wakeForBookmark asks for a bookmark, once all events there are have been sent.
-// None from where the watcher waits up to the position concerns it.
+// wakeForBookmark requests a bookmark after all available events have been sent. None between where
+// the watcher waits and the position concerns it.
 func (w *watcher) wakeForBookmark(position uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,8 +154,8 @@ func (w *watcher) run() {
 		case w.bookmarkDue:
 			w.bookmarkDue = false
 			w.mu.Unlock()
-			// Everything up to position has been sent. The RV that the client came with
-			// would tell it nothing.
+			// Everything up to position has been sent. A bookmark at the client's own RV would be
+			// of no use.
 			if position > w.start && !w.sendBookmark(position, false) {
 				close(w.result)
 				return
@@ -171,11 +168,11 @@ func (w *watcher) run() {
 	}
 }
 
-// send delivers an event if it is asked for, and measures how long that took. It
-// reports whether the event was delivered, and whether the watch is still open.
+// send delivers an event if it is requested, and measures how long that took. It reports whether
+// the event was delivered, and whether the watch is still open.
 //
-// Of the events read from the log at once the first that is delivered is measured:
-// looking at the clock and counting would take as long as delivering does.
+// Of a batch of events only the first delivered one is measured: reading the clock and counting
+// would take as long as delivering.
 func (w *watcher) send(e *event, measure bool) (sent, open bool) {
 	if e.rv <= w.start {
 		return false, true
@@ -198,9 +195,9 @@ func (w *watcher) send(e *event, measure bool) (sent, open bool) {
 	return true, true
 }
 
-// deliver waits for the consumer, within the budget for what was received at a time,
-// without end if that is zero. Once the watch has ended nothing is delivered, so
-// that no event is left out before another.
+// deliver waits for the consumer, within the budget for an event received at that time, or without
+// limit if the time is zero. Once the watch has ended nothing is delivered, so that no event is
+// skipped before another.
 func (w *watcher) deliver(e watch.Event, received time.Time) bool {
 	select {
 	case <-w.done:
@@ -223,7 +220,7 @@ func (w *watcher) deliver(e watch.Event, received time.Time) bool {
 	}
 }
 
-// fellBehind ends a watch whose events are no longer held, and says so.
+// fellBehind ends a watch whose events were evicted, with an error.
 func (w *watcher) fellBehind() {
 	w.cacher.metrics.terminated()
 	w.cacher.metrics.stale()
@@ -234,8 +231,8 @@ func (w *watcher) fellBehind() {
 	close(w.result)
 }
 
-// nextBookmark is when the watch gets its next bookmark if that follows now; zero
-// for never. The last one is sent shortly before the deadline.
+// nextBookmark returns when the watch gets its next bookmark after now; zero for never. The last
+// one is sent shortly before the deadline.
 func (w *watcher) nextBookmark(now time.Time) time.Time {
 	next := now.Add(w.cacher.config.BookmarkPeriod)
 	if deadline := w.bookmarks.deadline; !deadline.IsZero() {
@@ -250,11 +247,11 @@ func (w *watcher) nextBookmark(now time.Time) time.Time {
 	return next
 }
 
-// deliverWithin waits for the consumer until the budget for an event that the cache
-// received at a time is spent, and then ends the watch.
+// deliverWithin waits for the consumer until the budget for an event received at that time is
+// spent, and then ends the watch.
 //
-// It ends without an error. The consumer still gets what is in the result channel,
-// and the window has what follows, so that the client can go on from there.
+// It ends without an error. The consumer still gets what is in the result channel, and the window
+// has what follows, so the client can resume from there.
 func (w *watcher) deliverWithin(e watch.Event, received time.Time) bool {
 	clock, budget := w.cacher.config.Clock, w.cacher.config.SlowConsumerBudget
 	if received.Before(w.lagFrom) {
@@ -277,7 +274,7 @@ func (w *watcher) deliverWithin(e watch.Event, received time.Time) bool {
 	return false
 }
 
-// identify tells which watch a line of the log is about.
+// identify returns the log fields that identify the watch.
 func (w *watcher) identify() []any {
 	return []any{"resource", w.cacher.config.GroupResource, "key", w.filter.prefix, "labels", w.filter.label, "fields", w.filter.field, "resourceVersion", w.seen}
 }

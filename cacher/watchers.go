@@ -17,9 +17,9 @@ func errTooManyWatches(limit int) error {
 	return apierrors.NewTooManyRequests(fmt.Sprintf("watch limit exceeded: %d watches are open", limit), 1)
 }
 
-// groupKey is what watches of a group have in common: the keys they ask for and,
-// optionally, the value of one field. A watch is in one group, and the events that
-// it may deliver all concern that group.
+// groupKey is what the watches of a group have in common: the requested keys and, optionally, the
+// value of one field. A watch is in one group, and the events that it may deliver all concern that
+// group.
 type groupKey struct {
 	prefix       string // without a slash at the end
 	field, value string
@@ -29,12 +29,12 @@ type groupKey struct {
 type group struct {
 	key      groupKey
 	watchers []*watcher
-	// concerned is the position of the first event in hand that concerns the
-	// group, if round is the dispatcher's.
+	// concerned is the position of the first event of the current batch that concerns the group, if
+	// round is the dispatcher's.
 	concerned, round uint64
 }
 
-// watchers are the open watches of the cache, by what events concern them.
+// watchers are the open watches of the cache, by the events that concern them.
 type watchers struct {
 	trigger     storage.IndexerFunc // nil for none
 	triggerName string
@@ -97,7 +97,7 @@ func (w *watchers) add(added *watcher, key groupKey) error {
 	return nil
 }
 
-// remove takes a watch out, if it is in.
+// remove removes a watch, if it is registered.
 func (w *watchers) remove(removed *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,8 +146,8 @@ func (w *watchers) len() int {
 	return len(w.all)
 }
 
-// wake wakes the watches that events may concern. The first event is at a
-// position. Only the dispatcher calls it.
+// wake wakes the watches that events may concern; position is that of the first event. Only the
+// dispatcher calls it.
 func (w *watchers) wake(events []*event, position uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,9 +170,8 @@ func (w *watchers) wake(events []*event, position uint64) {
 	}
 }
 
-// eachKey visits the groups that an event concerns: those of its key and of all
-// that lie above it, each for itself and with the values of the object's fields,
-// before the change and after it.
+// eachKey visits the groups that an event concerns: those of its key and of all prefixes above it,
+// each with and without the values of the object's fields, before the change and after it.
 func (w *watchers) eachKey(e *event, visit func(groupKey)) {
 	states := [2]*element{e.after, e.before}
 	var triggers [2]string

@@ -1,6 +1,6 @@
-// Package decorator puts the watch cache of package cacher into an API server that
-// is built on k8s.io/apiserver: where a genericregistry.Store got its cache from
-// registry.StorageWithCacher(), it gets it from StorageWithCacher here.
+// Package decorator puts the watch cache of package cacher into an API server built on
+// k8s.io/apiserver: StorageWithCacher replaces registry.StorageWithCacher() as the decorator of a
+// genericregistry.Store.
 //
 //	options.Decorator = decorator.StorageWithCacher(decorator.Options{})
 package decorator
@@ -23,16 +23,16 @@ import (
 	"github.com/watchsim/watchsim/cacher"
 )
 
-// Options are the settings that resources of an API server share.
+// Options are the settings shared by the resources of an API server.
 type Options struct {
-	// Sizes are the window sizes of single resources.
+	// Sizes are the window sizes of individual resources.
 	Sizes Sizes
-	// DefaultSize is the window size of the others, in events; if 0, what
-	// cacher.Config has for MaxEvents.
+	// DefaultSize is the window size of the others, in events; 0 means cacher.Config's default for
+	// MaxEvents.
 	DefaultSize int
-	// SlowConsumerBudget is how far a watch may lag, as cacher.Config has it.
+	// SlowConsumerBudget is how far a watch may lag, as in cacher.Config.
 	SlowConsumerBudget time.Duration
-	// MaxWatchers is how many watches of one resource may be open; 0 is no limit.
+	// MaxWatchers is the largest number of open watches of a resource; 0 is no limit.
 	MaxWatchers int
 }
 
@@ -91,12 +91,12 @@ func StorageWithCacher(options Options) generic.StorageDecorator {
 	}
 }
 
-// Sizes are window sizes by resource: how many events a cache keeps at most. 0
-// means no cache at all.
+// Sizes are window sizes by resource: the largest number of events that a cache keeps. 0 means no
+// cache.
 type Sizes map[schema.GroupResource]int
 
-// ParseSizes reads settings such as "pods#1000" and "deployments.apps#0", as the
-// flag --watch-cache-sizes of kube-apiserver has them.
+// ParseSizes parses settings such as "pods#1000" and "deployments.apps#0", as in kube-apiserver's
+// flag --watch-cache-sizes.
 func ParseSizes(settings []string) (Sizes, error) {
 	sizes := Sizes{}
 	for _, setting := range settings {

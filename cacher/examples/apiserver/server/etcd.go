@@ -13,8 +13,8 @@ import (
 // etcdStartTimeout is how long a member may take to elect itself.
 const etcdStartTimeout = 30 * time.Second
 
-// Etcd is a member of etcd in this process, alone in its cluster. Clients on this
-// machine reach it over a loopback port; nobody has to say who they are.
+// Etcd is a single-member etcd in this process. Clients on this machine reach it over a loopback
+// port, without authentication.
 type Etcd struct {
 	server    *embed.Etcd
 	directory string
@@ -32,9 +32,9 @@ func StartEtcd() (*Etcd, error) {
 	config.ListenClientUrls, config.AdvertiseClientUrls = freePort, freePort
 	config.ListenPeerUrls, config.AdvertisePeerUrls = freePort, freePort
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
-	config.WatchProgressNotifyInterval = 5 * time.Second // as clusters set it for watch caches
+	config.WatchProgressNotifyInterval = 5 * time.Second // as usual for watch caches
 	config.UnsafeNoFsync = true                          // the data does not outlive the process
-	config.LogLevel = "fatal"                            // a member that stops logs its own closing as errors
+	config.LogLevel = "fatal"                            // a stopping member logs errors
 	member, err := embed.StartEtcd(config)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("etcd does not start in %s: %w", directory, err), os.RemoveAll(directory))
@@ -51,7 +51,7 @@ func StartEtcd() (*Etcd, error) {
 	return nil, fmt.Errorf("etcd does not start in %s: %w", directory, err)
 }
 
-// Endpoint is where clients connect to.
+// Endpoint returns the URL for clients.
 func (e *Etcd) Endpoint() string { return "http://" + e.server.Clients[0].Addr().String() }
 
 // Stop ends the member and removes its data.

@@ -14,21 +14,19 @@ import (
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// describe returns the OpenAPI definitions of widgets, and of what every API server takes
-// and returns. API servers usually compile in what openapi-gen of k8s.io/kube-openapi
-// wrote, thousands of lines for the types of apimachinery alone. Tags of fields and the
-// descriptions that apimachinery's types return suffice for a document that clients can
-// use. What only comments say is missing: defaults, enumerations, and markers such as
-// +structType=atomic.
+// describe returns the OpenAPI definitions of widgets, and of the common types of API servers. API
+// servers usually compile in the output of openapi-gen of k8s.io/kube-openapi, thousands of lines
+// for the types of apimachinery alone. Tags of fields and the descriptions of apimachinery's types
+// suffice for a usable document. What is only in comments is missing: defaults, enumerations, and
+// markers such as +structType=atomic.
 var describe = definitionsOf(
 	v1.Widget{}, v1.WidgetList{},
 	metav1.APIGroup{}, metav1.APIGroupList{}, metav1.APIResourceList{}, metav1.DeleteOptions{},
 	metav1.Patch{}, metav1.Status{}, metav1.WatchEvent{}, version.Info{},
 )
 
-// definitionsOf returns the definitions of the types of samples, and of all types that
-// those have fields of. It panics if a type cannot be described, which is a mistake in the
-// program.
+// definitionsOf returns the definitions of the types of samples, and of all types of their fields.
+// It panics if a type cannot be described, which is a mistake in the program.
 func definitionsOf(samples ...any) common.GetOpenAPIDefinitions {
 	return func(reference common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 		d := definitions{reference, map[string]common.OpenAPIDefinition{}}
@@ -39,7 +37,7 @@ func definitionsOf(samples ...any) common.GetOpenAPIDefinitions {
 	}
 }
 
-// definitions are those made so far, by the name of the type in the document.
+// definitions are those made so far, by the type's name in the document.
 type definitions struct {
 	reference common.ReferenceCallback
 	made      map[string]common.OpenAPIDefinition
@@ -55,7 +53,7 @@ func (d *definitions) add(t reflect.Type) (name string) {
 	var definition common.OpenAPIDefinition
 	d.made[name] = definition // types may refer to themselves
 	definition.Schema.Type, definition.Schema.Description = []string{"object"}, docsOf(t)[""]
-	// Types that are not encoded as a struct say so.
+	// Types that are not encoded as structs declare it.
 	if typed, ok := sample.(interface {
 		OpenAPISchemaType() []string
 		OpenAPISchemaFormat() string
@@ -68,8 +66,8 @@ func (d *definitions) add(t reflect.Type) (name string) {
 	return name
 }
 
-// docsOf returns the descriptions of a type's fields by their names in JSON, and its own
-// under the empty name.
+// docsOf returns the descriptions of a type's fields by their JSON names, and its own under the
+// empty name.
 func docsOf(t reflect.Type) map[string]string {
 	if documented, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
 		return documented.SwaggerDoc()
@@ -106,8 +104,7 @@ func (d *definitions) addFields(definition *common.OpenAPIDefinition, t reflect.
 	}
 }
 
-// schemaOf describes a value of type t. Structs are referred to, which is noted in
-// dependencies.
+// schemaOf describes a value of type t. Structs are referenced, which is noted in dependencies.
 func (d *definitions) schemaOf(t reflect.Type, dependencies *[]string) spec.Schema {
 	switch t.Kind() {
 	case reflect.Pointer:

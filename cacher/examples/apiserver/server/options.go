@@ -16,26 +16,26 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 )
 
-// EmbeddedEtcd is the value of --etcd-servers that asks for a member of etcd in the
-// process, which keeps nothing.
+// EmbeddedEtcd is the value of --etcd-servers for an etcd member in the process, which keeps
+// nothing.
 const EmbeddedEtcd = "embedded"
 
-// etcdPrefix is the key in etcd below which everything of this server lies.
+// etcdPrefix is the prefix of all of this server's keys in etcd.
 const etcdPrefix = "/registry/example.watchsim.dev"
 
-// Options are what can be set about the server.
+// Options are the server's settings.
 type Options struct {
-	// Recommended are the options that API servers have.
+	// Recommended are the usual options of API servers.
 	Recommended *genericoptions.RecommendedOptions
-	// WatchCache is what serves lists and watches.
+	// WatchCache serves lists and watches.
 	WatchCache WatchCache
-	// WatchCacheSizes are settings such as widgets#1000, in events. Kubernetes' cache
-	// heeds only 0, which switches it off.
+	// WatchCacheSizes are settings such as widgets#1000, in events. Kubernetes' cache only honours
+	// 0, which turns it off.
 	WatchCacheSizes []string
-	// Standalone lets everybody who can connect do everything, and allows only
-	// connections from this machine.
+	// Standalone allows every request of everybody who can connect, and only connections from this
+	// machine.
 	Standalone bool
-	// Out is where Run says where it serves.
+	// Out is where Run prints its address.
 	Out io.Writer
 }
 
@@ -48,15 +48,14 @@ func NewOptions() *Options {
 	}
 	o.Recommended.Etcd.StorageConfig.Transport.ServerList = nil
 	serving := o.Recommended.SecureServing
-	serving.BindAddress = nil // decided by Complete
+	serving.BindAddress = nil // set by Complete
 	serving.BindPort = 8443
 	serving.Required = false              // 0 is a free port
 	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
 	return o
 }
 
-// AddFlags makes flags of the options. Those that they share with kube-apiserver
-// have the names that they have there.
+// AddFlags adds flags for the options. Those shared with kube-apiserver have the same names.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.Var(&o.WatchCache, "watch-cache", "What serves lists and watches: watchsim, kubernetes (the cache of k8s.io/apiserver), or off.")
 	flags.StringSliceVar(&o.WatchCacheSizes, "watch-cache-sizes", nil,
@@ -71,14 +70,14 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	recommended.Lookup("bind-address").DefValue = "0.0.0.0, or 127.0.0.1 with --standalone"
 	recommended.Lookup("cert-dir").Usage += " If it is empty, the certificate is kept in memory."
 	recommended.VisitAll(func(flag *pflag.Flag) {
-		// Those of the caches are above: here they can do more.
+		// The flags of the caches are above: here they can do more.
 		if flags.Lookup(flag.Name) == nil && flag.Name != "default-watch-cache-size" {
 			flags.AddFlag(flag)
 		}
 	})
 }
 
-// Complete fills in what depends on other options. It may be called again.
+// Complete sets what depends on other options. It may be called again.
 func (o *Options) Complete() {
 	serving, etcd := o.Recommended.SecureServing, &o.Recommended.Etcd.StorageConfig.Transport
 	if serving.BindAddress == nil {
@@ -92,12 +91,12 @@ func (o *Options) Complete() {
 	}
 }
 
-// embedsEtcd says whether etcd is to run in the process.
+// embedsEtcd reports whether etcd runs in the process.
 func (o *Options) embedsEtcd() bool {
 	return slices.Contains(o.Recommended.Etcd.StorageConfig.Transport.ServerList, EmbeddedEtcd)
 }
 
-// Validate says what is wrong with completed options.
+// Validate returns the errors of completed options.
 func (o *Options) Validate() error {
 	servers := o.Recommended.Etcd.StorageConfig.Transport.ServerList
 	if len(servers) == 0 {
@@ -122,8 +121,8 @@ func (o *Options) Validate() error {
 	return utilerrors.NewAggregate(o.Recommended.Validate())
 }
 
-// kubeconfigs are the files by which a server reaches the kube-apiserver that
-// aggregates it, by the flags that name them.
+// kubeconfigs are the files with which a server reaches the kube-apiserver that aggregates it, by
+// their flags.
 func (o *Options) kubeconfigs() []struct{ flag, file string } {
 	return []struct{ flag, file string }{
 		{"--kubeconfig", o.Recommended.CoreAPI.CoreAPIKubeconfigPath},
@@ -132,8 +131,8 @@ func (o *Options) kubeconfigs() []struct{ flag, file string } {
 	}
 }
 
-// checkDelegated says what a server that leaves authentication and authorization to
-// a kube-apiserver lacks for it.
+// checkDelegated returns an error if a server that delegates authentication and authorization to a
+// kube-apiserver cannot reach it.
 func (o *Options) checkDelegated() error {
 	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
 		return nil // in a pod, which has a service account
@@ -146,8 +145,8 @@ func (o *Options) checkDelegated() error {
 	return nil
 }
 
-// checkStandalone refuses what would let others in, and what would suggest that
-// somebody is kept out.
+// checkStandalone rejects settings that would let others in, or would suggest that somebody is kept
+// out.
 func (o *Options) checkStandalone() error {
 	if address := o.Recommended.SecureServing.BindAddress; !address.IsLoopback() {
 		return fmt.Errorf("expected a loopback --bind-address with --standalone, which lets everybody do everything, found %v", address)
@@ -160,9 +159,8 @@ func (o *Options) checkStandalone() error {
 	return nil
 }
 
-// withoutKubernetes leaves out what asks a kube-apiserver: who somebody is, what
-// they may do, the admission plugins, and the flow control. Where the options are
-// nil, k8s.io/apiserver allows everything.
+// withoutKubernetes removes what needs a kube-apiserver: authentication, authorization, admission
+// plugins, and flow control. If the options are nil, k8s.io/apiserver allows everything.
 func withoutKubernetes(options genericoptions.RecommendedOptions) genericoptions.RecommendedOptions {
 	options.Authentication = nil
 	options.Authorization = nil
@@ -174,7 +172,7 @@ func withoutKubernetes(options genericoptions.RecommendedOptions) genericoptions
 	return options
 }
 
-// admitEverybody calls those who come system:anonymous, also in the audit log.
+// admitEverybody authenticates everybody as system:anonymous, also in the audit log.
 func admitEverybody(config *genericapiserver.RecommendedConfig) {
 	config.Authentication.Authenticator = anonymous.NewAuthenticator(nil)
 }

@@ -38,8 +38,8 @@ func newWidgetStore(getter generic.RESTOptionsGetter) (*genericregistry.Store, e
 	err := store.CompleteWithOptions(&generic.StoreOptions{
 		RESTOptions: getter,
 		AttrFunc:    widgetAttributes,
-		// Kubelets watch their pods by node. The same is made cheap here: an event
-		// wakes only the watches of its node, and lists of a node use an index.
+		// Kubelets watch their pods by node. This makes the same cheap here: an event only wakes
+		// the watches of its node, and lists of a node use an index.
 		TriggerFunc: map[string]storage.IndexerFunc{v1.NodeNameField: nodeName},
 		Indexers:    &cache.Indexers{storage.FieldIndex(v1.NodeNameField): nodeNameIndex},
 	})
@@ -55,7 +55,7 @@ func selectWidgets(label labels.Selector, field fields.Selector) storage.Selecti
 	}
 }
 
-// widgetAttributes returns what selectors look at.
+// widgetAttributes returns what selectors match.
 func widgetAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	widget, ok := object.(*v1.Widget)
 	if !ok {
@@ -76,7 +76,7 @@ func nodeNameIndex(object any) ([]string, error) {
 	return []string{widget.Spec.NodeName}, nil
 }
 
-// widgetStrategy says what happens to a widget on its way into the store.
+// widgetStrategy prepares widgets for storage.
 type widgetStrategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -97,7 +97,7 @@ func (widgetStrategy) PrepareForCreate(_ context.Context, object runtime.Object)
 	object.(*v1.Widget).Generation = 1
 }
 
-// PrepareForUpdate keeps count of the changes of the spec.
+// PrepareForUpdate increments the generation when the spec changes.
 func (widgetStrategy) PrepareForUpdate(_ context.Context, object, old runtime.Object) {
 	widget, before := object.(*v1.Widget), old.(*v1.Widget)
 	widget.Generation = before.Generation

@@ -21,8 +21,8 @@ import (
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// watchGracePeriod is how long a server that stops waits for its watches to end. It
-// also makes it end them at once, not when the clients hang up.
+// watchGracePeriod is how long a stopping server waits for its watches to end. Setting it also
+// makes the server end them at once, not when the clients hang up.
 const watchGracePeriod = 10 * time.Second
 
 // Server is an API server that listens. Run makes it serve.
@@ -30,8 +30,7 @@ type Server struct {
 	generic *genericapiserver.GenericAPIServer
 }
 
-// Run serves as options say until ctx is done, with etcd in the process if they ask
-// for it.
+// Run serves according to the options until ctx is done, with etcd in the process if they say so.
 func Run(ctx context.Context, o *Options) error {
 	o.Complete()
 	if err := o.Validate(); err != nil {
@@ -53,8 +52,7 @@ func Run(ctx context.Context, o *Options) error {
 	return server.Run(ctx)
 }
 
-// New returns a server for completed and valid options, with etcd at the addresses
-// that they name.
+// New returns a server for completed and valid options, which name etcd's addresses.
 func New(o *Options) (*Server, error) {
 	sizes, err := parseSizes(o.WatchCacheSizes)
 	if err != nil {
@@ -97,17 +95,17 @@ func New(o *Options) (*Server, error) {
 	return &Server{generic: generic}, nil
 }
 
-// Run serves until ctx is done. Then it ends the watches, answers what it was
-// asked, stops the cache and closes its connections to etcd.
+// Run serves until ctx is done. Then it ends the watches, completes requests in flight, stops the
+// cache and closes its connections to etcd.
 func (s *Server) Run(ctx context.Context) error {
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// Address is the host and port where the server listens.
+// Address is the host and port of the server.
 func (s *Server) Address() string { return s.generic.SecureServingInfo.Listener.Addr().String() }
 
-// listen opens the port of a server, unless options have a listener already, and
-// makes a certificate for it if they have none.
+// listen opens the port of a server, unless options already have a listener, and makes a
+// certificate if they have none.
 func listen(options *genericoptions.SecureServingOptions) error {
 	if options.Listener == nil {
 		address := net.JoinHostPort(options.BindAddress.String(), strconv.Itoa(options.BindPort))
@@ -123,7 +121,7 @@ func listen(options *genericoptions.SecureServingOptions) error {
 var (
 	scheme = newScheme()
 	codecs = serializer.NewCodecFactory(scheme)
-	// storageCodec is how widgets lie in etcd: as JSON of version v1.
+	// storageCodec encodes widgets in etcd: as JSON of version v1.
 	storageCodec = codecs.LegacyCodec(v1.GroupVersion)
 )
 
@@ -136,7 +134,7 @@ func newScheme() *runtime.Scheme {
 	scheme.AddKnownTypes(internal, &v1.Widget{}, &v1.WidgetList{})
 	utilruntime.Must(scheme.SetVersionPriority(v1.GroupVersion))
 
-	// What every API server answers with, and the options it is asked with.
+	// The responses of every API server, and its request options.
 	unversioned := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, unversioned)
 	scheme.AddUnversionedTypes(unversioned,

@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/cacher/decorator"
 )
 
-// WatchCache names what serves lists and watches. It is the value of a flag.
+// WatchCache selects what serves lists and watches. It is the value of a flag.
 type WatchCache string
 
 // The watch caches.
@@ -39,8 +39,8 @@ func (c *WatchCache) String() string { return string(*c) }
 // Type implements pflag.Value: it stands for a value in the help text.
 func (c *WatchCache) Type() string { return "cache" }
 
-// decorator returns what the registry puts around the storage of a resource. An API
-// server that has decided for a cache has one of these lines.
+// decorator returns the decorator of resources' storage. An API server that has chosen a cache
+// needs only one of these lines.
 func (c WatchCache) decorator(sizes decorator.Sizes) generic.StorageDecorator {
 	switch c {
 	case Watchsim:
@@ -51,7 +51,7 @@ func (c WatchCache) decorator(sizes decorator.Sizes) generic.StorageDecorator {
 	return generic.UndecoratedStorage
 }
 
-// decorated is a RESTOptionsGetter with its decorator replaced.
+// decorated is a RESTOptionsGetter with another decorator.
 type decorated struct {
 	generic.RESTOptionsGetter
 	cache WatchCache
@@ -72,8 +72,7 @@ func (d decorated) GetRESTOptions(resource schema.GroupResource, example runtime
 	return options, nil
 }
 
-// parseSizes reads --watch-cache-sizes. The group may be left out, as this server
-// has only one.
+// parseSizes parses --watch-cache-sizes. The group is optional, as this server has only one.
 func parseSizes(settings []string) (decorator.Sizes, error) {
 	given, err := decorator.ParseSizes(settings)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package v1 is the API of the example server: widgets, in version v1. Clients
-// import it alone.
+// Package v1 is the API of the example server: widgets, in version v1. Clients import only this
+// package.
 package v1
 
 import (
@@ -13,8 +13,8 @@ import (
 // metadata.name and metadata.namespace.
 const NodeNameField = "spec.nodeName"
 
-// Widget is something that runs on a node. It has the fields that a watch cache is
-// about: labels, and a field to select by, as pods have.
+// Widget is something that runs on a node. It has the features that matter to a watch cache:
+// labels, and a selectable field, as pods have.
 type Widget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
