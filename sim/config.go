@@ -7,20 +7,19 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// Config is what a run is given. The zero value of every field but Source
-// means the default.
+// Config configures a run. The zero value of every field but Source means the default.
 type Config struct {
 	// Source makes the scheduling decisions. Required.
 	Source Source
 	// Limits bound the run.
 	Limits Limits
-	// Schedule is how aggressively the scheduler yields and stalls.
+	// Schedule says how often the scheduler yields and stalls.
 	Schedule Schedule
 	// Record keeps the tape of decisions in Result.Tape.
 	Record bool
-	// RecordInto is where the tape is written while it is recorded, so that others can read
-	// the decisions so far; nil for memory of the run itself. It is zero after the last
-	// decision, and Limits.TapeBytes does not apply.
+	// RecordInto is where the tape is written while it is recorded, so that others can read the
+	// decisions so far; nil for the run's own memory. It must be zero after the last decision, and
+	// Limits.TapeBytes does not apply.
 	RecordInto []byte
 	// BreakAt ends the run at the first scheduling after that decision, counted from 1,
 	// with the stacks of all goroutines in the result. 0 means never.
@@ -39,13 +38,13 @@ type Config struct {
 	Network simnet.Config
 }
 
-// Limits bound a run. Hitting one ends it, and the result says which it was.
+// Limits bound a run. Reaching one ends it, and the result says which.
 type Limits struct {
 	// Decisions is the number of scheduling decisions. A livelock ends here.
 	Decisions uint64
 	// Simulated is the simulated time.
 	Simulated time.Duration
-	// TapeBytes is how much tape a run may record.
+	// TapeBytes is the largest size of a recorded tape.
 	TapeBytes int
 	// CrashDelay is how long a crash waits for the victim to release locks that belong to
 	// the whole operating-system process.
@@ -78,22 +77,21 @@ type Schedule struct {
 	// YieldEvery is the number of synchronisation points between two yields, on
 	// average; 0 switches yields and stalls off.
 	YieldEvery uint32
-	// StallOneIn makes one yield in so many a stall; 0 for none.
+	// StallOneIn makes one yield in this many a stall; 0 for none.
 	StallOneIn uint32
-	// StallMin and StallMax bound a stall. Every order of magnitude between
-	// them is as likely as every other.
+	// StallMin and StallMax bound a stall. Its length has a log-uniform distribution between them.
 	StallMin, StallMax time.Duration
-	// FocusOneIn selects by the seed one place in the code in so many, at which goroutines
-	// stall often; 0 for none. This finds bugs that need a goroutine to stall at one place
-	// and none elsewhere.
+	// FocusOneIn selects, by the seed, one place in the code in this many where goroutines stall
+	// often; 0 for none. This finds bugs that need a goroutine to stall at one place and nowhere
+	// else.
 	FocusOneIn uint32
 }
 
 // DefaultSchedule yields often and stalls rarely.
 var DefaultSchedule = Schedule{YieldEvery: 20, StallOneIn: 40, StallMin: 100 * time.Microsecond, StallMax: 3 * time.Second}
 
-// StallLength returns the length of a stall for which the kernel has chosen this one of 256
-// lengths, as simStallLength does.
+// StallLength returns the length of a stall for the kernel's choice among 256 lengths, as
+// simStallLength does.
 func (s Schedule) StallLength(chosen uint32) time.Duration {
 	length := s.StallMin
 	for i := uint32(0); i < chosen && length < s.StallMax; i++ {

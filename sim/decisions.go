@@ -13,11 +13,11 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Kind is what a decision decides, as the kernel says. Its name is a word: pick,
-// yield, stall, focus, length, select or point.
+// Kind is what a decision decides. Its name is a word: pick, yield, stall, focus, length, select or
+// point.
 type Kind = kernel.Kind
 
-// The kinds of decision. Those of a run that explores are pick, select and point.
+// The kinds of decision. An exploring run has pick, select and point.
 const (
 	KindPick   = kernel.KindPick   // which goroutine runs; 0 is the one that has waited longest
 	KindYield  = kernel.KindYield  // a goroutine is interrupted: how many synchronisation points to the next time
@@ -34,7 +34,7 @@ type Decision struct {
 	Number uint64
 	// At is the simulated time since the world began.
 	At time.Duration
-	// Chosen is the index of the alternative that was taken, of so many.
+	// Chosen is the index of the chosen alternative, out of Of.
 	Kind       Kind
 	Chosen, Of uint32
 	// Goroutine is the one that was picked, or else the one that ran. They are
@@ -95,8 +95,7 @@ func withoutKernel(callers string) string {
 // decisionsHeader is the first line of a file of decisions.
 const decisionsHeader = "# watchsim decisions v2: number, simulated time, kind, chosen/alternatives, goroutine, place"
 
-// WriteDecisions writes decisions as text, a line each. A line "@17 = f < g" says
-// once what place 17 is.
+// WriteDecisions writes decisions as text, one per line. A line "@17 = f < g" defines place 17.
 func WriteDecisions(w io.Writer, decisions iter.Seq[Decision]) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintln(out, decisionsHeader)
@@ -115,7 +114,7 @@ func WriteDecisions(w io.Writer, decisions iter.Seq[Decision]) error {
 	return out.Flush()
 }
 
-// maxDecisionLine bounds a line of a file of decisions, in bytes.
+// maxDecisionLine bounds a line of a decisions file, in bytes.
 const maxDecisionLine = 64 << 10
 
 // ReadDecisions yields what [WriteDecisions] wrote. A truncated file yields its complete
@@ -184,7 +183,7 @@ func abbreviated(text string) string {
 	return text
 }
 
-// String describes a decision in a line for people.
+// String describes a decision in one line for people.
 func (d Decision) String() string {
 	what := map[Kind]string{
 		KindPick:   fmt.Sprintf("goroutine #%d runs, number %d of the %d that can", d.Goroutine, d.Chosen+1, d.Of),
@@ -202,9 +201,9 @@ func (d Decision) String() string {
 	return text
 }
 
-// Divergence returns the index of the first decision in which two runs differ; ok is
-// false if they do not. Names of functions do not count: they change with the code,
-// where the run may still be the same.
+// Divergence returns the index of the first decision in which two runs differ; ok is false if there
+// is none. It ignores names of functions: they change with the code, while the run may stay the
+// same.
 func Divergence(a, b []Decision) (index int, ok bool) {
 	for i := range min(len(a), len(b)) {
 		one, two := a[i], b[i]

@@ -18,14 +18,13 @@ import (
 // The run's source makes the decisions. A seed alone makes the default choice each time, an
 // open tape those recorded, and [FromPriorities] follows a plan.
 type Explore struct {
-	// Scope is what the names of functions in scope begin with, the path of a
-	// package for instance; empty for everything. A synchronisation point belongs to
-	// its first caller outside of the packages that wait.
+	// Scope is the prefix of the names of functions in scope, such as a package path; empty for
+	// everything. A synchronisation point belongs to its first caller outside of the packages that
+	// wait.
 	Scope string `json:"scope,omitempty"`
 	// Delays are the lengths for which a goroutine can be delayed.
 	Delays []time.Duration `json:"holds,omitempty"`
-	// Observe leaves the decisions to be those of any run of its seed: only the
-	// shape is wanted.
+	// Observe makes the decisions those of an ordinary run of the seed: only the shape is wanted.
 	Observe bool `json:"observe,omitempty"`
 }
 
@@ -50,7 +49,7 @@ func (w *World) OpenWindow() { w.setWindow(true) }
 // CloseWindow closes the window of decisions and of the run's shape.
 func (w *World) CloseWindow() { w.setWindow(false) }
 
-// Choice is a decision of a run that explores.
+// Choice is a decision of an exploring run.
 type Choice = kernel.Chosen
 
 // KeyOf identifies an alternative of a choice in a state. It is never 0.
@@ -63,7 +62,7 @@ func KeyOf(choice Choice, alternative uint32) uint64 {
 	return max(key, 1)
 }
 
-// maxChoices bounds the decisions that a run that explores can report.
+// maxChoices bounds the decisions that an exploring run can report.
 const maxChoices = 4 << 20
 
 // choicesMemory is where the kernel writes them.
@@ -74,25 +73,24 @@ func newChoices() []Choice {
 	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), maxChoices)
 }
 
-// Explored is what a search learns of a run.
+// Explored is a search's information about a run.
 type Explored struct {
-	// Choices are the decisions, in order, from number First on; Truncated means that
-	// there were more, or would have been had the run come to its end.
+	// Choices are the decisions, in order, from number First on; Truncated means that there were
+	// more, or would have been had the run completed.
 	Choices   []Choice
 	First     int
 	Truncated bool
-	// Shape is what happened before what within the window. Two schedules that differ only
-	// in the order of independent events have one shape.
+	// Shape is the happens-before order within the window. Two schedules that differ only in the
+	// order of independent events have the same shape.
 	Shape uint64
-	// State is where the run was when the window closed: the shape, when each event
-	// was, and who was about to run.
+	// State is the state of the run when the window closed: the shape, the time of each event, and
+	// which goroutine was about to run.
 	State uint64
-	// Steps is how many synchronisation points in scope there were in the window.
+	// Steps is the number of synchronisation points in scope in the window.
 	Steps uint64
 }
 
-// Explored returns what a search learns of the run so far. It may be called only in a
-// pause.
+// Explored returns the search's information about the run so far. It may be called only in a pause.
 func (w *World) Explored() *Explored {
 	var counters kernel.Counters
 	kernel.Now(&counters)
@@ -104,7 +102,7 @@ func (w *World) HeldUp() bool {
 	return slices.ContainsFunc(goroutines(), func(g kernel.Goroutine) bool { return g.Stalled })
 }
 
-// explored returns what a search learns of a run, nil if the run does not explore.
+// explored returns the search's information about a run, nil if the run does not explore.
 func (r recording) explored(c *kernel.Counters) *Explored {
 	if r.choices == nil {
 		return nil
@@ -115,12 +113,11 @@ func (r recording) explored(c *kernel.Counters) *Explored {
 	}
 }
 
-// Priorities is the strategy of Burckhardt, Kothari, Musuvathi and Nagarakatte, "A
-// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (PCT): every
-// goroutine has a random priority, whoever has the highest runs, and at Depth-1
-// random points the one that runs falls below all others. A bug of that depth in a
-// run of n goroutines and k steps is found with a probability of at least
-// 1/(n*k^(Depth-1)).
+// Priorities is the strategy of Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized
+// Scheduler with Probabilistic Guarantees of Finding Bugs" (PCT): every goroutine has a random
+// priority, the one with the highest runs, and at Depth-1 random points the running one falls below
+// all others. A bug of that depth in a run of n goroutines and k steps is found with a probability
+// of at least 1/(n*k^(Depth-1)).
 //
 // If the exploration has delays, the goroutine is also delayed at these points, so that
 // timers and the network overtake it, too.
@@ -131,8 +128,8 @@ type Priorities struct {
 	Steps uint64 `json:"steps"`
 }
 
-// FromPriorities returns the source that follows a plan of priorities drawn from the seed,
-// in an exploring run with so many delays.
+// FromPriorities returns the source that follows a plan of priorities drawn from the seed, in an
+// exploring run with that many delays.
 func FromPriorities(seed uint64, plan Priorities, delays int) Source {
 	return prioritised{seeded(seed), changes(Stream(seed, "priorities"), plan, delays)}
 }
@@ -148,9 +145,8 @@ func (p prioritised) load(params *kernel.Params) {
 	params.ChangesLen = len(p.changes)
 }
 
-// changes draws where priorities change, in order, and to what. The kernel takes
-// an empty plan for none at all, so that one of depth 1 has an entry that is never
-// reached.
+// changes draws where priorities change, in order, and to what. The kernel takes an empty plan for
+// none at all, so one of depth 1 has an entry that is never reached.
 func changes(random *rand.Rand, plan Priorities, delays int) []kernel.Change {
 	list := []kernel.Change{{Step: 1 << 63}}
 	for _, priority := range random.Perm(max(0, plan.Depth-1)) {

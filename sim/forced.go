@@ -4,18 +4,17 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Forced counts how a schedule deviates from the default one, in which goroutines take
-// turns in the order in which they became runnable, none is interrupted, and select tries
-// its first case first.
+// Forced counts how a schedule deviates from the default one, in which goroutines take turns in the
+// order in which they became runnable, none is interrupted, and select tries its first case first.
 type Forced struct {
-	// Switches counts where another goroutine than the first in the queue ran, a
-	// goroutine was interrupted for the others, or select began with another case.
+	// Switches counts how often a goroutine other than the first in the queue ran, a goroutine was
+	// interrupted for others, or select began with another case.
 	Switches int `json:"switches"`
 	// Stalls counts the sleeps at synchronisation points.
 	Stalls int `json:"stalls"`
 }
 
-// Forced counts what the schedule forced in a run with this trace.
+// Forced counts the deviations of the run with this trace.
 func (t Trace) Forced() Forced {
 	var forced Forced
 	var last Kind
@@ -41,7 +40,7 @@ func (t Trace) Forced() Forced {
 	return forced
 }
 
-// decision is the record at i as a decision; its kind is 0 if it is none.
+// decision returns the record at i as a decision; its kind is 0 if it is not one.
 func (t Trace) decision(i int) (kind Kind, chosen, of uint32) {
 	if t[i].Kind <= kernel.TraceDecision {
 		return 0, 0, 0

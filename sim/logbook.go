@@ -50,8 +50,7 @@ func (l *Logbook) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Print writes what was logged in a run that is over, with times relative to an offset from
-// its beginning.
+// Print writes the log of a completed run, with times relative to an offset from its beginning.
 func (l *Logbook) Print(w io.Writer, result *Result, began time.Duration) error {
 	for _, entry := range l.entries {
 		name := "?"

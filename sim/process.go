@@ -10,12 +10,11 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// ErrProcessLimit means that a run has started more processes than it may.
+// ErrProcessLimit means that a run has started too many processes.
 var ErrProcessLimit = errors.New("a run may start no more processes")
 
-// Process is a group of goroutines that live and die together, on a host of the
-// simulated network that has the process' name. A restarted process is a new
-// Process of the same name.
+// Process is a group of goroutines that live and die together, on a host of the simulated network
+// with the same name. A restarted process is a new Process with the same name.
 type Process struct {
 	world *World
 	name  string
@@ -75,15 +74,15 @@ func (p *Process) Gone() <-chan struct{} { return p.gone }
 // else runs, as after [World.Settle].
 func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
 
-// OnExit has f called when a process calls os.Exit, which otherwise ends the real process and
-// with it the run. f runs on the goroutine that exits, and reports whether it has had the
-// process crashed, by another one: then the goroutine never goes on. Otherwise those are
-// asked that were given in later calls.
+// OnExit registers f to be called when a process calls os.Exit, which otherwise ends the real
+// process and with it the run. f runs on the exiting goroutine, and reports whether it has had
+// another goroutine crash the process: then the exiting one never continues. If it has not, the
+// functions of later calls are tried.
 func (w *World) OnExit(f func(p *Process, code int) bool) {
 	w.exits = append(w.exits, f)
 }
 
-// exit is what os.Exit does.
+// exit is called by os.Exit.
 func (w *World) exit(code int) {
 	for _, takesCare := range w.exits {
 		if takesCare(w.Current(), code) {

@@ -12,10 +12,10 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// Stop is why a run ended: a word that programs compare and files keep.
+// Stop is why a run ended: a word for programs and files.
 type Stop string
 
-// The ways a run ends. Only Completed is a run that can pass.
+// The ways in which a run ends. Only a Completed run can pass.
 const (
 	Completed      Stop = "completed"
 	DecisionBudget Stop = "decision-budget"
@@ -47,18 +47,18 @@ var stops = map[uint32]Stop{
 	kernel.StopAsked:     Breakpoint,
 }
 
-// Result is how a run ended, and what it leaves to look at.
+// Result is how a run ended, and its recordings.
 type Result struct {
 	Stop Stop
 	// Hash is the running hash over every decision, random draw that shows in
 	// one, goroutine switch and step of the clock. Two runs with one hash are
 	// the same run.
 	Hash uint64
-	// Decisions counts scheduling decisions, Switches goroutine switches,
-	// Points synchronisation points passed, Yields and Stalls what happened at them.
+	// Decisions counts scheduling decisions, Switches goroutine switches, Points synchronisation
+	// points passed, and Yields and Stalls those at them.
 	Decisions, Switches, Points, Yields, Stalls uint64
-	// Spins counts how often 20,000 synchronisation points were passed, or the clock was read or
-	// runtime.Gosched called so often, at one instant. The busy-waiting goroutine then sleeps for
+	// Spins counts how often a goroutine passed 20,000 synchronisation points, or read the clock or
+	// called runtime.Gosched as often, at one instant. The busy-waiting goroutine then sleeps for
 	// 10 ms, so that those it waits for can run.
 	Spins uint64
 	// Simulated and Wall are the time the run took on the two clocks.
@@ -67,20 +67,19 @@ type Result struct {
 	Goroutines uint64
 	// Leftover are the goroutines that had not ended, by process.
 	Leftover []Leftover
-	// Stacks shows where every goroutine of the run was, for every Stop but
-	// Completed.
+	// Stacks shows where every goroutine of the run was, unless it Completed.
 	Stacks string
 	// Diverged means that a tape did not fit the run. Uncontrolled counts how
 	// often a goroutine ran without being picked, which must not happen.
 	Diverged     bool
 	Uncontrolled uint32
-	// DiskFull means that a limit of the files in memory was hit, and code got ENOSPC from
-	// a disk that does not exist.
+	// DiskFull means that a limit of the files in memory was reached, and code got an ENOSPC that
+	// no real disk would return.
 	DiskFull bool
 	// Tape is the recorded tape; TapeFull means that it is cut short.
 	Tape     []byte
 	TapeFull bool
-	// Trace is everything that happened, if it was asked for.
+	// Trace is everything that happened, if requested.
 	Trace Trace
 	// Explored is set for an exploring run.
 	Explored *Explored

@@ -9,12 +9,11 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Source is where the decisions of a run come from: a seed generates them, or
-// that and another seed for the schedule, a tape repeats them, and a plan of
-// priorities (explore.go) takes them as the run goes; a search or a shrinker makes
-// tapes of its own.
+// Source makes the decisions of a run: a seed generates them, possibly with another seed for the
+// schedule, a tape repeats them, and a plan of priorities (explore.go) makes them during the run;
+// searches and shrinkers write tapes of their own.
 type Source interface {
-	// Seed is the number that every named random stream derives from.
+	// Seed is the seed that every named random stream is derived from.
 	Seed() uint64
 
 	// load writes the source into the parameters of a run.
@@ -33,8 +32,8 @@ func (s seeded) load(p *kernel.Params) {
 	p.CodeSeed = streamSeed(uint64(s), "code")
 }
 
-// FromSchedule is like FromSeed with the schedule of another seed: what the code and the
-// clients draw stays the same, but goroutines run in another order.
+// FromSchedule is like FromSeed with the schedule of another seed: what the code and the clients
+// draw stays the same, but goroutines run in another order.
 func FromSchedule(seed, schedule uint64) Source { return rescheduled{seeded(seed), schedule} }
 
 type rescheduled struct {
@@ -68,8 +67,8 @@ func (t taped) load(p *kernel.Params) {
 	p.ReplayLen = len(t.tape)
 }
 
-// FromOpenTape is like FromTape for a tape without the default choices at its end: they
-// follow where it ends, however long the run is.
+// FromOpenTape is like FromTape for a tape without the default choices at its end: they follow its
+// end, however long the run is.
 func FromOpenTape(seed uint64, tape []byte) Source { return opened{seeded(seed), tape} }
 
 type opened struct {
@@ -80,8 +79,7 @@ type opened struct {
 // openBytes is more than the number of choices of any run.
 const openBytes = 1 << 30
 
-// openMemory holds an open tape and the zeros after it; openUsed is how much of
-// it is not zero.
+// openMemory holds an open tape and the zeros after it; openUsed is how much of it is not zero.
 var (
 	openMemory scratch
 	openUsed   int
@@ -103,7 +101,7 @@ func AppendChoice(tape []byte, chosen uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(tape, 255), chosen)
 }
 
-// Remaining returns the rest of a tape after so many choices.
+// Remaining returns the rest of a tape after that many choices.
 func Remaining(tape []byte, choices uint64) []byte {
 	for ; choices > 0 && len(tape) > 0; choices-- {
 		length := 1

@@ -32,9 +32,8 @@ func newTrace(most int) Trace {
 	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), most)
 }
 
-// WriteTo writes the trace in a form of its own, which [FirstDifference] reads
-// in any process: every record as five numbers, with the names of the callers
-// where a list of callers comes for the first time.
+// WriteTo writes the trace in a format that [FirstDifference] reads in any process: every record as
+// five numbers, with the names of the callers where a list of callers first occurs.
 func (t Trace) WriteTo(w io.Writer) (int64, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	known := map[[12]uintptr]uint64{}
@@ -78,8 +77,7 @@ func callerNames(callers [12]uintptr) string {
 	return b.String()
 }
 
-// callerPlaces is callerNames with the file and the line of each call, and with the
-// functions that the compiler has put into their callers.
+// callerPlaces is callerNames with the file and the line of each call, and with inlined functions.
 func callerPlaces(callers [12]uintptr) string {
 	n := 0
 	for n < len(callers) && callers[n] != 0 {
@@ -159,17 +157,17 @@ func PrintTrace(r io.Reader, w io.Writer) error {
 
 // Point is a synchronisation point that a goroutine has passed.
 type Point struct {
-	// Decision is how many decisions there had been, At the time since the world
-	// began, and Callers the calls around the point, innermost first.
+	// Decision is the number of decisions so far, At the time since the world began, and Callers
+	// the calls around the point, innermost first.
 	Decision  uint64
 	At        time.Duration
 	Goroutine uint64
 	Callers   []Call
 }
 
-// Call is where a function was.
+// Call is a place in a function.
 type Call struct {
-	// Function has the path of its package, Place is a file and a line: wait.go:12.
+	// Function includes the path of its package, Place is a file and a line: wait.go:12.
 	Function, Place string
 }
 
@@ -183,7 +181,7 @@ func calls(callers string) []Call {
 	return list
 }
 
-// ReadPoints reads the synchronisation points of a trace, up to so many.
+// ReadPoints reads the synchronisation points of a trace, at most that many.
 func ReadPoints(r io.Reader, most int) ([]Point, error) {
 	reader := &traceReader{in: bufio.NewReaderSize(r, 1<<16)}
 	var points []Point
@@ -209,7 +207,7 @@ type Difference struct {
 	A, B     []string
 }
 
-// shown is how many lines of each part a difference has.
+// shown is how many lines of each part a difference shows.
 const shown = 8
 
 // FirstDifference reads two traces and returns their first divergence; ok is false if there

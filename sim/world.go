@@ -28,7 +28,7 @@ var (
 	ErrParallel = errors.New("a simulation needs GOMAXPROCS=1 from the start of the process")
 )
 
-// World is a running simulation. Its methods are for goroutines inside it, unless they say
+// World is a running simulation. Its methods are for goroutines inside it, unless documented
 // otherwise.
 type World struct {
 	config  Config
@@ -50,7 +50,7 @@ type World struct {
 	crashing sync.Mutex
 }
 
-// Available reports, with ErrNoOverlay, whether this binary can simulate.
+// Available returns ErrNoOverlay or another reason if this binary cannot simulate.
 func Available() error {
 	switch {
 	case kernel.Old():
@@ -61,8 +61,8 @@ func Available() error {
 	return nil
 }
 
-// ErrSecondRun means that a process tried to simulate more than once. State that the first
-// run has initialised would alter the second one: see package fork.
+// ErrSecondRun means that a process tried to simulate more than once. State initialised by the
+// first run would alter the second one: see package fork.
 var ErrSecondRun = errors.New("this process has simulated already, and a process does so once")
 
 var ran atomic.Bool
@@ -141,7 +141,7 @@ func (w *World) networkConfig() simnet.Config {
 	return config
 }
 
-// Rand returns the random stream of a name, derived from the run's seed. Two calls with one
+// Rand returns the random stream of a name, derived from the run's seed. Two calls with the same
 // name return streams with the same numbers.
 func (w *World) Rand(name string) *rand.Rand { return Stream(w.config.Source.Seed(), name) }
 
@@ -194,15 +194,15 @@ func (w *World) Calm() {
 	kernel.SetQuiet(true)
 }
 
-// Disturb turns yields and stalls on again, as the schedule has them.
+// Disturb turns yields and stalls on again, as in the schedule.
 func (w *World) Disturb() {
 	w.calm = false
 	kernel.SetQuiet(false)
 }
 
-// Settle calms the world and waits until no goroutine is stalled or queues for a lock, so
-// that goroutines wait only for what their own code waits for. A run ends with it, so that
-// no lock that outlives the run stays locked.
+// Settle calms the world and waits until no goroutine is stalled or queues for a lock, so that
+// goroutines only wait for what their own code waits for. A run ends with it, so that no lock that
+// outlives the run stays locked.
 func (w *World) Settle() {
 	w.Calm()
 	time.Sleep(w.config.Schedule.StallMax + time.Millisecond)
@@ -229,9 +229,9 @@ func (w *World) dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
-// hasHost reports whether a process, running or not, is called like that host. Each has a
-// loopback of its own. A lock would be a synchronisation point of the program that dials, and
-// is not needed: nothing interrupts a reader.
+// hasHost reports whether a process, running or not, has the name of that host. Each has a loopback
+// of its own. A lock would be a synchronisation point of the program that dials, and is not needed:
+// nothing interrupts a reader.
 func (w *World) hasHost(host string) bool {
 	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && ip.IsLoopback() {
 		return true

@@ -30,7 +30,7 @@ type Ended struct {
 	limits Limits
 }
 
-// EndedAlone describes a process that was no copy as if it had been one, without limits.
+// EndedAlone describes a process that is not a copy as if it were one, without limits.
 func EndedAlone(state *os.ProcessState, output []byte) Ended {
 	status, _ := state.Sys().(syscall.WaitStatus)
 	ended := Ended{Output: output, Processor: state.UserTime() + state.SystemTime(), exit: status.ExitStatus(), limits: Limits{Processor: math.MaxInt64, Memory: math.MaxInt64}}
@@ -80,8 +80,8 @@ const (
 	Exited        Cause = "exited"
 )
 
-// Outside reports whether something else than what the copy did has ended it: a SIGKILL
-// that no limit explains, or a machine without memory.
+// Outside reports whether something other than the copy's actions ended it: a SIGKILL that no limit
+// explains, or a machine out of memory.
 func (c Cause) Outside() bool { return c == Killed || c == MachineMemory }
 
 // Cause returns how the copy ended, if it did not end well.
@@ -106,7 +106,7 @@ func (e Ended) Cause() Cause {
 	}
 }
 
-// Why returns a sentence about why the copy did not end well.
+// Why says in a sentence why the copy did not end well.
 func (e Ended) Why() string {
 	switch e.Cause() {
 	case TookTooLong:

@@ -20,7 +20,7 @@ var ErrFork = errors.New("cannot copy this process")
 // Copy is a copy of this process, as seen by the original or by the copy itself.
 type Copy struct {
 	pid    int // 0 in the copy
-	answer int // the end of the pipe that is this process'
+	answer int // this process's end of the pipe
 	output int // what the copy writes to standard output and error
 	limits Limits
 	began  time.Time
@@ -66,8 +66,8 @@ func Now(limits Limits) (*Copy, error) {
 	return c, nil
 }
 
-// Exit statuses of a copy, which no program is likely to end with itself: its setup failed, or it
-// has called Leave. A test may not exit with status 0.
+// Exit statuses of a copy, unlikely for any program: its setup failed, or it has called Leave. A
+// test may not exit with status 0.
 const (
 	exitUnsettled = 125
 	exitLeft      = 124
@@ -115,9 +115,9 @@ func (c *Copy) Leave(answer []byte) {
 	os.Exit(exitLeft) // not of package unix: `go test -cover` has something to do at the exit
 }
 
-// Wait waits for the copy to end and reports how. A copy that exceeds its wall-clock limit
-// is killed. The answer is written into memory, so that a process with many copies does not
-// grow, and copy its garbage, with each.
+// Wait waits for the copy to end and reports how. A copy that exceeds its wall-clock limit is
+// killed. The answer is written into memory, so that a process with many copies does not accumulate
+// garbage, which would be copied, too.
 func (c *Copy) Wait(memory []byte) (Ended, error) {
 	ended := Ended{Answer: memory[:0], limits: c.limits}
 	defer unix.Close(c.answer)
@@ -165,9 +165,9 @@ func (c *Copy) Wait(memory []byte) (Ended, error) {
 	return ended, nil
 }
 
-// Answer waits for the copy and returns its answer. If it left none, explain has to leave with
-// one that says how it ended, in another copy, so that this process stays as it is. Memory is as
-// for Wait.
+// Answer waits for the copy and returns its answer. If it left none, explain is called in another
+// copy, so that this process stays unchanged, and must leave with an answer that says how the first
+// one ended. Memory is as for Wait.
 func (c *Copy) Answer(memory []byte, explain func(another *Copy, ended Ended)) ([]byte, error) {
 	ended, err := c.Wait(memory)
 	if err != nil || ended.Well() {

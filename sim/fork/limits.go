@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits are what a copy may use.
+// Limits bound a copy.
 type Limits struct {
 	// Processor is processor time, rounded up to seconds.
 	Processor time.Duration
-	// Clock is wall-clock time. On a busy machine, a copy may get only a few hundredths of
-	// a processor.
+	// Clock is wall-clock time. On a busy machine, a copy may get only a few percent of a
+	// processor.
 	Clock time.Duration
-	// Memory is by how many bytes the copy's address space may grow. Go reserves far more
-	// addresses than memory, so that a limit on the total would mean little.
+	// Memory is by how many bytes the copy's address space may grow. Go reserves far more addresses
+	// than memory, so a limit on the total would mean little.
 	Memory int64
 }
 

@@ -58,7 +58,7 @@ func own(content io.Reader, address, size uintptr, prot int) error {
 	if err != nil {
 		return err
 	}
-	// Huge pages begin where they do at the address that it is for.
+	// Huge pages begin at the same offsets as at the target address.
 	skip := (address - uintptr(memory)) % hugePage
 	moved := unsafe.Slice((*byte)(unsafe.Add(memory, skip)), size)
 	_ = unix.Madvise(moved, unix.MADV_HUGEPAGE) // small ones do as well

@@ -14,8 +14,8 @@ const aloneVariable = "WATCHSIM_ALONE"
 // simulated reports whether this process has begun a simulation.
 var simulated bool
 
-// alone returns where a simulation may run in place: in a process that runs one test, and
-// only once. Elsewhere it runs the test in such a process, and ends it.
+// alone returns if a simulation may run in place: in a process that runs one test, and only once.
+// Otherwise it runs the test in such a process, and ends it.
 func alone(t testing.TB) {
 	t.Helper()
 	if os.Getenv(aloneVariable) == t.Name() {

@@ -1,13 +1,13 @@
 // Package isolate helps tests that simulate.
 //
-// A process simulates only once, so each simulation of a test runs in a copy of the test's
-// process (package fork). What happens in a copy stays there: assignments to variables are
-// lost, and results come back as JSON.
+// A process simulates only once, so each simulation of a test runs in a copy of the test's process
+// (package fork). Effects in a copy stay there: assignments to variables are lost, and results come
+// back as JSON.
 //
-//   - [Run] and [Value] have one simulation run in a copy, and return how it ended and what
-//     it found out. [Try] is Run for a simulation that need not complete.
-//   - [Isolated] and [Answer] have any function run in a copy, with the test's assertions in
-//     it; it may simulate with [InPlace], and share variables with what it simulates.
+//   - [Run] and [Value] run one simulation in a copy, and return how it ended and its result. [Try]
+//     is Run for a simulation that need not complete.
+//   - [Isolated] and [Answer] run any function in a copy, with the test's assertions in it; it may
+//     simulate with [InPlace], and share variables with what it simulates.
 //
 // A copy that dies, by a panic or a signal, fails the test with the reason and its output;
 // the test's process and later tests are not affected.
@@ -16,8 +16,7 @@
 // equal only if they begin with equal memory: the second one sees what the test has
 // initialised in between. This package itself leaves no such state.
 //
-// Tests that simulate must not be parallel, because the copy would continue the others,
-// too.
+// Tests that simulate must not be parallel, because the copy would continue the others, too.
 //
 // Without the toolchain overlay such tests fail with [sim.ErrNoOverlay]. The race detector
 // needs threads that Go did not start, so a process with it cannot be copied: each test

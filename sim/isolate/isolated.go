@@ -11,12 +11,12 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// Limits are what one copy may use. The wall-clock limit allows for a machine that is busy
-// with other packages' tests.
+// Limits bound one copy. The wall-clock limit allows for a machine that is busy with other
+// packages' tests.
 var Limits = fork.Limits{Processor: 2 * time.Minute, Clock: 5 * time.Minute, Memory: fork.DefaultLimits.Memory}
 
-// Isolated runs body in a copy of this process. The test that body gets logs, fails and is
-// skipped like the one outside.
+// Isolated runs body in a copy of this process. The test that body gets logs, fails and is skipped
+// like the outer one.
 func Isolated(t testing.TB, body func(t testing.TB)) {
 	t.Helper()
 	Answer(t, func(t testing.TB) struct{} {
@@ -72,7 +72,7 @@ func learn[T any](r report[T]) {
 
 // live runs the body in a copy.
 func live[T any](made *fork.Copy, t testing.TB, body func(testing.TB) T) report[T] {
-	// The limit of memory is on addresses, of which files in memory reserve many.
+	// The limit of memory counts addresses, of which files in memory reserve many.
 	if err := simdisk.Mount(); err != nil {
 		panic(err)
 	}
@@ -90,8 +90,8 @@ type Said struct {
 	Failed, Skipped bool
 }
 
-// Inside runs a body with the test as a copy sees it, in a goroutine that start starts, and
-// waits for it.
+// Inside runs a body with the copy's view of the test, in a goroutine that start starts, and waits
+// for it.
 func Inside(t testing.TB, body func(testing.TB), start func(func())) Said {
 	failed, races := t.Failed(), Races()
 	in := &inside{TB: t}

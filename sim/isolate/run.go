@@ -6,9 +6,9 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Run runs f as a simulation in a copy of this process, and fails the test if the run did
-// not complete. The result has no trace, which is large; see [InPlace]. f must not use the
-// test: it returns what it finds out ([Value]), or runs within [Isolated].
+// Run runs f as a simulation in a copy of this process, and fails the test if the run did not
+// complete. The result has no trace, which is large; see [InPlace]. f must not use the test: it
+// returns its results ([Value]), or runs within [Isolated].
 func Run(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	t.Helper()
 	result := Try(t, config, f)
@@ -33,8 +33,8 @@ func Value[T any](t testing.TB, config sim.Config, f func(*sim.World) T) (T, *si
 	return o.Value, o.Result
 }
 
-// InPlace runs f as a simulation in this process, which has to be a copy ([Isolated]) that
-// has not simulated yet, and fails the test if the run did not complete.
+// InPlace runs f as a simulation in this process, which must be a copy ([Isolated]) that has not
+// simulated yet, and fails the test if the run did not complete.
 func InPlace(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	t.Helper()
 	result, err := sim.Run(config, f)

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Disk is the disk of one host. The zero value syncs at once and does not track what was
-// synced.
+// Disk is the disk of one host. The zero value syncs at once and does not track syncs.
 type Disk struct {
 	mu      gosync.Mutex // guards what follows; never held while anything waits
 	delay   time.Duration
@@ -18,7 +17,7 @@ type Disk struct {
 // image is the content of a file, without trailing zeros.
 type image []byte
 
-// SetDelay sets how long each sync takes that begins from now on.
+// SetDelay sets the duration of syncs that begin from now on.
 func (d *Disk) SetDelay(delay time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

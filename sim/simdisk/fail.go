@@ -5,9 +5,9 @@ import "bytes"
 // sectorBytes is the unit that a disk writes atomically.
 const sectorBytes = 512
 
-// Track makes the disk track which content of the files below a folder is synced. Their
-// current content counts as synced: a disk may write at any time what it was given. A
-// folder that does not exist yet counts as empty.
+// Track makes the disk track which content of the files below a folder is synced. Their current
+// content counts as synced: a disk may write its data at any time. A folder that does not exist yet
+// counts as empty.
 func (d *Disk) Track(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,18 +13,16 @@ import (
 // Root is the folder below which all files are in memory. It always exists.
 const Root = kernel.Root
 
-// The limits of files in memory. A call that hits one gets the error in brackets, as on a
-// full disk.
+// The limits of files in memory. Exceeding one returns the error in brackets, as on a full disk.
 const (
 	// FileMax is the size of a file, in bytes (EFBIG).
 	FileMax = 256 << 20
-	// FilesMax is how many files there are at one time, removed ones that are still
-	// open included (ENOSPC).
+	// FilesMax is the largest number of files at a time, including removed ones that are still open
+	// (ENOSPC).
 	FilesMax = 4 << 10
-	// Capacity is what all files have room for, in bytes (ENOSPC).
+	// Capacity is the total size of all files, in bytes (ENOSPC).
 	Capacity = 1 << 30
-	// OpenMax is how many files are open at one time, those of crashed processes
-	// included (EMFILE).
+	// OpenMax is the largest number of open files, including those of crashed processes (EMFILE).
 	OpenMax = kernel.Descriptors
 )
 
@@ -92,10 +90,10 @@ func Mount() error {
 	return nil
 }
 
-// FullReason says why a run that has hit a limit of the files is inconclusive.
+// FullReason says why a run that has reached a limit of the files is inconclusive.
 const FullReason = "the simulated disk is full: the files of the run have hit a limit of package simdisk"
 
-// Full reports whether a limit of the files has been hit.
+// Full reports whether a limit of the files was reached.
 func Full() bool { return files.full }
 
 // content is the memory of a file, reserved for its maximum size.
@@ -177,7 +175,7 @@ func shut(fd int) syscall.Errno {
 	return 0
 }
 
-// share maps a piece of a file into memory, where it is anyway.
+// share returns where a piece of a file is in memory.
 func share(fd int, offset, length int64, write bool) (uintptr, syscall.Errno) {
 	h := of(fd)
 	switch {

@@ -37,9 +37,9 @@ func canonical(network string) (string, bool) {
 	return "", false
 }
 
-// qualify puts the host's name before an address that is a mere port, and in place of the
-// loopback's, since all hosts share one name space. A listener there is therefore reached from
-// elsewhere too, as one at all of a machine's addresses is.
+// qualify puts the host's name before an address that is only a port, and in place of the
+// loopback's, since all hosts share one name space. A listener there is therefore also reached from
+// elsewhere, like one at all of a machine's addresses.
 func qualify(h *host, network, address string) string {
 	if network != "tcp" {
 		return address
@@ -53,8 +53,7 @@ func qualify(h *host, network, address string) string {
 	return address
 }
 
-// asGiven is a qualified address with the IP address that was asked for, as programs expect
-// to find it in what they get.
+// asGiven returns a qualified address with the IP address that was requested, as programs expect.
 func asGiven(given, qualified string) string {
 	name, _, err := net.SplitHostPort(given)
 	_, port, qualifiedErr := net.SplitHostPort(qualified)

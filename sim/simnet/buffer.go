@@ -29,8 +29,8 @@ const minBuffer = 4 << 10
 
 func (q *byteQueue) room() int { return StreamBuffer - q.size }
 
-// write appends as much of p, and of so much filler behind it, as there is room for, and
-// returns how much.
+// write appends as much of p, and then of fill bytes of filler, as there is room for, and returns
+// how much.
 func (q *byteQueue) write(p []byte, fill int) int {
 	p = p[:min(len(p), q.room())]
 	fill = min(fill, q.room()-len(p))

@@ -31,7 +31,7 @@ func (c *Conn) Read(p []byte) (int, error) { return c.receive(p, len(p)) }
 // Discard reads and drops up to size bytes.
 func (c *Conn) Discard(size int) (int, error) { return c.receive(nil, size) }
 
-// receive reads into p, or throws away up to limit bytes if p is nil.
+// receive reads into p, or discards up to limit bytes if p is nil.
 func (c *Conn) receive(p []byte, limit int) (int, error) {
 	n, s := c.network, c.in
 	wake := make([]*waitPoint, 0, 4)
@@ -184,8 +184,8 @@ func (c *Conn) wakeOwnLocked(wake []*waitPoint) []*waitPoint {
 	return c.out.writes.passOn(c.in.reads.passOn(wake))
 }
 
-// CloseWrite ends the outgoing direction: the peer reads what was written
-// before, then io.EOF. Writes at this end fail with EPIPE.
+// CloseWrite ends the outgoing direction: the peer reads what was written before, then io.EOF.
+// Writes at this end fail with EPIPE.
 func (c *Conn) CloseWrite() error {
 	n := c.network
 	n.mu.Lock()
@@ -197,8 +197,8 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// CloseRead ends the incoming direction: Reads at this end return io.EOF, and
-// what the peer writes is thrown away.
+// CloseRead ends the incoming direction: Reads at this end return io.EOF, and what the peer writes
+// is discarded.
 func (c *Conn) CloseRead() error {
 	n := c.network
 	n.mu.Lock()

@@ -86,9 +86,8 @@ func (n *Network) resumeLocked(l *link, now int64, wake []*waitPoint) []*waitPoi
 	return wake
 }
 
-// Freeze withholds everything that a host sends or receives, also to itself, or lets it
-// pass again, as when the machine is paused. Whatever else is wrong with its links is not
-// affected.
+// Freeze withholds everything that a host sends or receives, even to itself, or lets it pass again,
+// as when the machine is paused. Other faults on its links are not affected.
 func (n *Network) Freeze(host string, freeze bool) {
 	n.mu.Lock()
 	h, now := n.hostLocked(host), n.now()

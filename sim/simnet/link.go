@@ -80,8 +80,8 @@ func (l *link) arrival(size int, at int64) int64 {
 // retransmitMin is Linux' shortest time until data is sent again.
 const retransmitMin = 200 * time.Millisecond
 
-// retransmission returns when data first sent at since is sent again at or
-// after now, the sender having doubled its patience each time in vain.
+// retransmission returns when data first sent at since is retransmitted at or after now, with
+// exponential backoff up to a limit.
 func retransmission(since, now int64, limit time.Duration) int64 {
 	patience := retransmitMin
 	for at := since; ; patience = min(2*patience, limit) {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// AcceptBacklog is how many connections wait for Accept, as Linux' SOMAXCONN
-// bounds them. A dial that finds the backlog full tries again later.
+// AcceptBacklog is how many connections can wait for Accept, as bounded by Linux' SOMAXCONN. A dial
+// that finds the backlog full retries later.
 const AcceptBacklog = 4096
 
 // Listener accepts connections to one address.

@@ -11,28 +11,27 @@ import (
 	"time"
 )
 
-// Config sets up a network. The zero Config is a network without latency.
+// Config configures a network. The zero Config is a network without latency.
 type Config struct {
-	// Rand returns the random stream of the given name. It is called once for
-	// each link, as "network/from>to", when the link is first used; what
-	// happens on one link therefore draws nothing from another's stream. It
-	// runs with the network's lock held: it must not block, nor call the
-	// network. If nil, the streams depend on nothing but their names.
+	// Rand returns the random stream of the given name. It is called once for each link, as
+	// "network/from>to", when the link is first used, so that links do not affect each other's
+	// draws. It runs with the network's lock held: it must not block, nor call the network. If nil,
+	// the streams depend only on their names.
 	Rand func(name string) *rand.Rand
 
-	// Default are the properties of every link until they are set otherwise,
-	// save those from a host to itself: a loopback has neither latency nor a
-	// limit of bandwidth unless [Network.SetLatency] or [Network.SetBandwidth] says so.
+	// Default are the initial properties of every link, except of those from a host to itself: a
+	// loopback has neither latency nor a bandwidth limit unless [Network.SetLatency] or
+	// [Network.SetBandwidth] sets one.
 	Default Link
 
 	// RetransmitMax bounds the time between two retransmissions, and with it the delay of
 	// withheld data after healing. If 0, it is 120 s as in Linux.
 	RetransmitMax time.Duration
 
-	// Patience is how long a Read or a Write may wait at either end of a connection to an
-	// address before it fails with os.ErrDeadlineExceeded, as with a deadline that a program
-	// sets before each call; 0 is for ever. It is for programs that do so over TCP, but
-	// not on the unix networks that they are given here. If nil, nobody loses patience.
+	// Patience is how long a Read or a Write may wait at either end of a connection to an address
+	// before it fails with os.ErrDeadlineExceeded, as with a deadline that a program sets before
+	// each call; 0 is forever. It is for programs that set deadlines over TCP, but not on the unix
+	// networks that they use here. If nil, there are no such deadlines.
 	Patience func(address string) time.Duration
 }
 
@@ -53,7 +52,7 @@ type Network struct {
 	stats     Stats
 }
 
-// host is what the network knows of a machine.
+// host is the network's state of a machine.
 type host struct {
 	name      string
 	lastPort  int // of the ports given out, see assignPort
@@ -107,8 +106,8 @@ func New(config Config) *Network {
 	}
 }
 
-// Follow gives all links, those that there are included, the properties and random
-// streams of another configuration.
+// Follow gives all links, including existing ones, the properties and random streams of another
+// configuration.
 func (n *Network) Follow(config Config) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

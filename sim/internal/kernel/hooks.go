@@ -14,17 +14,17 @@ type Network struct {
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 }
 
-// SetNetwork says who is the network of simulated goroutines.
+// SetNetwork sets the network of simulated goroutines.
 func SetNetwork(n *Network) { table().setHook(0, unsafe.Pointer(n)) }
 
-// Processes are told what simulated processes do to themselves. The edited package os
-// declares the same struct; keep both alike.
+// Processes handles what simulated processes do to themselves. The edited package os declares the
+// same struct; keep both alike.
 type Processes struct {
 	Exit func(code int) // of the calling goroutine's process; if it returns, the real process exits
 	Host func() string  // the name of that process' host
 }
 
-// SetProcesses says who is told.
+// SetProcesses sets the handler.
 func SetProcesses(p *Processes) { table().setHook(2, unsafe.Pointer(p)) }
 
 // Root is the folder below which all files are in memory.
@@ -60,5 +60,5 @@ type Files struct {
 	From, To uintptr
 }
 
-// SetFiles says who has the files in memory.
+// SetFiles sets the implementation of files in memory.
 func SetFiles(f *Files) { table().setHook(1, unsafe.Pointer(f)) }

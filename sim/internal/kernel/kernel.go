@@ -1,9 +1,8 @@
-// Package kernel is the thin seam between package sim and the edited runtime:
-// the same types and functions in every build, so that everything compiles with
-// the stock toolchain too. Without the overlay Available reports false, and the
-// functions panic.
+// Package kernel is the interface between package sim and the edited runtime: the same types and
+// functions in every build, so that everything compiles with the stock toolchain, too. Without the
+// overlay Available reports false, and the functions panic.
 //
-//   - kernel.go: what goes through the seam.
+//   - kernel.go: the types of the interface.
 //   - table.go: how the edited runtime is found, and its functions.
 //   - hooks.go: what the edited packages net, os and syscall call.
 package kernel
@@ -15,8 +14,7 @@ import (
 	"unsafe"
 )
 
-// Params is what a run is started with. The edited runtime declares the same
-// struct; keep both alike.
+// Params are the parameters of a run. The edited runtime declares the same struct; keep both alike.
 type Params struct {
 	SchedSeed    uint64
 	CodeSeed     uint64
@@ -49,22 +47,22 @@ type Params struct {
 	Choices    unsafe.Pointer
 	ChoicesCap int
 
-	// SetWindow opens or closes the window of a run that explores. The kernel fills it
-	// in when the run begins; one that cannot explore leaves it as it is.
+	// SetWindow opens or closes the window of an exploring run. The kernel sets it when the run
+	// begins; a kernel that cannot explore leaves it unchanged.
 	SetWindow func(open bool)
 
 	PauseAt      uint64 // pause when the scheduler is next asked after that many decisions; 0 for never
 	PauseInstant int64  // pause before the clock goes beyond it, nanoseconds since the run began; 0 for never
 }
 
-// Change is where a plan of priorities changes one.
+// Change is a change of a priority in a plan.
 type Change struct {
 	Step     uint64 // which synchronisation point in scope, from 1
 	Priority uint64 // what the goroutine has from then on
 	Hold     uint64 // which of the lengths it is held up for, from 1; 0 for none
 }
 
-// Chosen is a decision of a run that explores.
+// Chosen is a decision of an exploring run.
 type Chosen struct {
 	Kind                 Kind
 	Alternatives, Chosen uint32
@@ -96,7 +94,7 @@ const (
 var kinds = [...]string{KindPick: "pick", KindYield: "yield", KindStall: "stall", KindFocus: "focus",
 	KindLength: "length", KindSelect: "select", KindPoint: "point"}
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
 	if k == 0 || int(k) >= len(kinds) {
 		return fmt.Sprintf("kind %d", uint32(k))
@@ -117,7 +115,7 @@ func (k *Kind) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// Counters is what a run reports. The edited runtime declares the same struct.
+// Counters are the statistics of a run. The edited runtime declares the same struct.
 type Counters struct {
 	Hash       uint64
 	Decisions  uint64
@@ -146,7 +144,7 @@ type Counters struct {
 	ChoicesFull uint64
 }
 
-// Why a run stopped, as Counters.Stop tells.
+// Why a run stopped, the values of Counters.Stop.
 const (
 	StopNone      = 0
 	StopDecisions = 1
@@ -155,15 +153,14 @@ const (
 	StopAsked     = 4
 )
 
-// TraceRecord is one record of Params.Trace: the number of decisions so far, a
-// kind, what it is about, the nanoseconds since the run began, and callers where
-// the kind has them.
+// TraceRecord is one record of Params.Trace: the number of decisions so far, a kind, its subject,
+// the nanoseconds since the run began, and callers if the kind has them.
 type TraceRecord struct {
 	Decision, Kind, What, Now uintptr
 	Callers                   [12]uintptr
 }
 
-// The kinds of trace record, and what they are about.
+// The kinds of trace record, and their subjects.
 const (
 	TracePick     = 1  // a goroutine was picked: its ID
 	TracePoint    = 2  // a synchronisation point was passed: the goroutine's ID

@@ -4,8 +4,7 @@ import (
 	"unsafe"
 )
 
-// functions is the table of the edited runtime. It declares the same struct; keep both
-// alike.
+// functions is the table of the edited runtime, which declares the same struct; keep both alike.
 type functions struct {
 	version uintptr
 
@@ -40,8 +39,8 @@ const (
 //go:linkname getAuxv runtime.getAuxv
 func getAuxv() []uintptr
 
-// found is the table, nil where the overlay is missing, and other is whether there was
-// one of another version.
+// found is the table, nil without the overlay, and other reports whether there was a table of
+// another version.
 var found, other = func() (*functions, bool) {
 	auxiliary := getAuxv()
 	for i := 0; i+1 < len(auxiliary); i += 2 {
@@ -54,14 +53,14 @@ var found, other = func() (*functions, bool) {
 	return nil, false
 }()
 
-// Missing is the sentence a user reads when the overlay is missing.
+// Missing is the message for users if the overlay is missing.
 const Missing = "this binary was built without watchsim's toolchain overlay, so it cannot simulate"
 
 // Available reports whether this binary was built with the toolchain overlay that
 // belongs to this source.
 func Available() bool { return found != nil && !other }
 
-// Old reports whether this binary was built with the toolchain overlay of other source.
+// Old reports whether this binary was built with a toolchain overlay of other source.
 func Old() bool { return other }
 
 func table() *functions {
@@ -71,8 +70,8 @@ func table() *functions {
 	return found
 }
 
-// Run runs f and everything it starts as one simulation. A process does that once.
-// onPause is called, by no goroutine of the simulation, where the run pauses.
+// Run runs f and everything it starts as one simulation. A process can do that once. onPause is
+// called where the run pauses, outside of the simulation.
 func Run(params *Params, counters *Counters, f func(), onPause func()) {
 	table().run(params, counters, f, onPause)
 }
@@ -80,18 +79,18 @@ func Run(params *Params, counters *Counters, f func(), onPause func()) {
 // AskPause pauses the run at the calling goroutine.
 func AskPause() { table().askPause() }
 
-// Resume has the decisions after a pause come from other parameters. anew says that
-// what is counted is counted from here on.
+// Resume takes the decisions after a pause from other parameters. anew restarts the counters from
+// here.
 func Resume(params *Params, anew bool) { table().resume(params, anew) }
 
-// PauseNext says where the next pause is; see Params.
+// PauseNext sets the next pause; see Params.
 func PauseNext(at uint64, instant int64) { table().pauseNext(at, instant) }
 
-// Follow has the decisions from here on come from another seed or tape, and leaves
-// everything else as it is.
+// Follow takes the decisions from here on from another seed or tape, and leaves everything else
+// unchanged.
 func Follow(params *Params) { table().follow(params) }
 
-// Now fills counters with what there is to count so far.
+// Now fills counters with the current values.
 func Now(counters *Counters) { table().counters(counters) }
 
 // Fork copies the process. It returns the copy's process ID, 0 in the copy itself, and
@@ -114,27 +113,27 @@ func SetQuiet(quiet bool) { table().setQuiet(quiet) }
 // Kill makes sure that no goroutine or timer of a group ever runs again.
 func Kill(group uint32) { table().kill(group) }
 
-// Fragile counts the goroutines of a group that hold or queue for a lock in a
-// way that would leave it locked for ever if they stopped now.
+// Fragile counts the goroutines of a group that hold or queue for a lock in a way that would leave
+// it locked forever if they stopped now.
 func Fragile(group uint32, all bool) int { return table().fragile(group, all) }
 
-// Alive counts the goroutines of a group that are left.
+// Alive counts the remaining goroutines of a group.
 func Alive(group uint32) int { return table().alive(group) }
 
 // List fills list with the goroutines of the current run and returns how many
 // there are, which may be more than list holds.
 func List(list []Goroutine) int { return table().list(list) }
 
-// Aside and Back frame what looks at a run and is no part of it: between them nothing
-// is a synchronisation point, a decision, or a draw from the run's random numbers.
-// Without a simulation there is nothing to stand aside from.
+// Aside and Back enclose code that inspects a run without being part of it: between them nothing is
+// a synchronisation point, a decision, or a draw from the run's random numbers. Without a
+// simulation they do nothing.
 func Aside() {
 	if found != nil {
 		found.aside()
 	}
 }
 
-// Back ends what Aside began.
+// Back ends the section that Aside began.
 func Back() {
 	if found != nil {
 		found.back()
