@@ -1,4 +1,4 @@
-// Package certmanager runs cert-manager, as it is released, in a simulated cluster.
+// Package certmanager runs the released cert-manager in a simulated cluster.
 package certmanager
 
 import (
@@ -25,8 +25,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Run runs the controllers that issue certificates, with the settings that cert-manager has by default, until ctx
-// is done. They reach the API at the address.
+// Run runs the controllers that issue certificates, with cert-manager's default settings, until ctx is done. They
+// reach the API at the address.
 func Run(ctx context.Context, address string, backoff time.Duration) error {
 	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
 		APIServerHost: address, KubernetesAPIQPS: -1, // no limit, as with servers that have priority and fairness
@@ -55,15 +55,15 @@ func Run(ctx context.Context, address string, backoff time.Duration) error {
 	return group.Wait()
 }
 
-// Definitions is the folder with the custom resources of the release, beside the source that this was built from.
+// Definitions is the folder with the release's custom resources, beside the source that this was built from.
 func Definitions() string {
 	function := runtime.FuncForPC(reflect.ValueOf(controller.NewBuilder).Pointer())
 	file, _ := function.FileLine(function.Entry())
 	return filepath.Join(filepath.Dir(file), "..", "..", "deploy", "crds")
 }
 
-// workers is how many goroutines each controller has, by default.
+// workers is cert-manager's default number of goroutines of a controller.
 const workers = 5
 
-// Backoff is how long cert-manager waits, by default, before it tries again what has failed.
+// Backoff is cert-manager's default wait before it retries.
 const Backoff = time.Hour

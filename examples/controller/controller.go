@@ -27,7 +27,7 @@ const (
 
 // Options are those of the controller.
 type Options struct {
-	// Forget has the controller forget a namespace that it has failed to write to.
+	// Forget makes the controller not retry a namespace after a failed write.
 	Forget bool
 }
 
@@ -53,7 +53,7 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 	return nil
 }
 
-// controller has one item in its queue for each namespace that may lack the newest copy.
+// controller has one queue item for each namespace that may lack the newest copy.
 type controller struct {
 	client     kubernetes.Interface
 	options    Options
@@ -62,7 +62,7 @@ type controller struct {
 	configMaps listers.ConfigMapLister
 }
 
-// watch starts the informers, and waits until they know everything.
+// watch starts the informers, and waits until they have synced.
 func (c *controller) watch(ctx context.Context) error {
 	onlyCopied := func(options *metav1.ListOptions) { options.FieldSelector = "metadata.name=" + copied }
 	all := informers.NewSharedInformerFactory(c.client, 0)
@@ -110,7 +110,7 @@ func (c *controller) work(ctx context.Context) {
 				if over {
 					return
 				}
-				// A request that hangs must not keep a worker for ever.
+				// A hanging request must not block a worker forever.
 				limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 				err := c.sync(limited, namespace)
 				cancel()
@@ -127,7 +127,7 @@ func (c *controller) work(ctx context.Context) {
 	c.queue.ShutDown()
 }
 
-// sync gives a namespace the newest copy that the informers know.
+// sync gives a namespace the newest copy known to the informers.
 func (c *controller) sync(ctx context.Context, namespace string) error {
 	if namespace == source {
 		return nil
@@ -152,7 +152,7 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 	if err != nil || maps.Equal(to.Data, from.Data) {
 		return err
 	}
-	to = to.DeepCopy() // what an informer has is not ours to change
+	to = to.DeepCopy() // never mutate an informer's objects
 	to.Data = from.Data
 	_, err = target.Update(ctx, to, metav1.UpdateOptions{})
 	return err

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lead calls work once this replica leads, and returns when it does not any more.
+// lead calls work once this replica leads, and returns when it no longer does.
 func lead(ctx context.Context, client kubernetes.Interface, work func(context.Context)) error {
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{

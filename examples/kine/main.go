@@ -1,5 +1,5 @@
-// Command kine runs kine over SQLite, which k3s has by default, in the place of etcd, below real
-// API servers and Kubernetes' own watch cache: `go run . --seed 1`, `go run . --seeds 1-20`.
+// Command kine runs kine over SQLite, k3s's default, in place of etcd, below real API servers and
+// Kubernetes' own watch cache: `go run . --seed 1`, `go run . --seeds 1-20`.
 package main
 
 import (

@@ -15,9 +15,9 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
-// The settings of kine's command, but for two: it would keep the last 1000 revisions, which most
-// runs do not reach, and would not have SQLite sync each commit, so that acknowledged writes are lost
-// when the power fails.
+// The settings of kine's command, except two: it would keep the last 1000 revisions, which most runs
+// do not reach, and would not make SQLite sync each commit, so that a power failure loses
+// acknowledged writes.
 const (
 	parameters       = "_journal_mode=WAL&_busy_timeout=30000&_txlock=immediate&_synchronous=FULL"
 	compactTimeout   = 5 * time.Second
@@ -28,7 +28,7 @@ const (
 	emulatedVersion  = "3.6.11"
 )
 
-// start starts kine from what its last life has left.
+// start starts kine from the files of its last life.
 func start(config etcd.StoreConfig) (etcd.Services, error) {
 	path, err := nextLife(config.Dir)
 	if err != nil {
@@ -60,9 +60,9 @@ func start(config etcd.StoreConfig) (etcd.Services, error) {
 	}}, nil
 }
 
-// nextLife returns the path of the database for this life of the store: a copy of what the last one
-// has left, if there is any. SQLite has the locks on a file in its own memory, which outlives a
-// simulated crash; nobody has locked a copy.
+// nextLife returns the path of the database for this life of the store: a copy of the last one's,
+// if there is any. SQLite keeps a file's locks in its own memory, which survives a simulated crash;
+// a copy is not locked.
 func nextLife(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func nextLife(dir string) (string, error) {
 	last := newest(dir)
 	next := database(dir, last+1)
 	if last > 0 {
-		// The log first: without the database, nobody looks at it.
+		// The log first: without the database, it has no effect.
 		for _, suffix := range []string{"-wal", ""} {
 			content, err := os.ReadFile(database(dir, last) + suffix)
 			if os.IsNotExist(err) {
@@ -90,7 +90,7 @@ func nextLife(dir string) (string, error) {
 	return next, nil
 }
 
-// place has a file appear whole, and on the disk.
+// place creates a file atomically and durably.
 func place(path string, content []byte) error {
 	file, err := os.Create(path + ".new")
 	if err != nil {
@@ -110,7 +110,7 @@ func database(dir string, life int) string {
 	return filepath.Join(dir, fmt.Sprintf("life-%d.db", life))
 }
 
-// newest is the number of the newest life that has left a database, 0 if none has.
+// newest returns the number of the newest life that has left a database, 0 if none has.
 func newest(dir string) (life int) {
 	found, _ := filepath.Glob(filepath.Join(dir, "life-*.db"))
 	for _, path := range found {

@@ -7,9 +7,9 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
-// witness has the database note in a table of its own whatever is inserted into kine's, and how far
-// it is compacted. It stands in the same transaction as the change, so it survives exactly what
-// that survives, and neither kine's queries nor its compaction read or write it.
+// witness makes the database record, in a table of its own, everything inserted into kine's table,
+// and how far it is compacted. It is written in the same transaction as the change, so it survives
+// exactly what that survives, and neither kine's queries nor its compaction read or write it.
 var witness = []string{
 	`CREATE TABLE IF NOT EXISTS witness (number INTEGER PRIMARY KEY, revision INTEGER, name TEXT, value BLOB, deleted INTEGER, compacted INTEGER)`,
 	`CREATE TRIGGER IF NOT EXISTS witness_change AFTER INSERT ON kine BEGIN
@@ -20,13 +20,13 @@ var witness = []string{
 	END`,
 }
 
-// Rows of kine's own: one that says how far it is compacted, and those where a revision is missing.
+// Rows of kine's own: the compacted revision, and fillers for missing revisions.
 const (
 	compactRevision = "compact_rev_key"
 	gap             = "gap-"
 )
 
-// committed is what a run has committed, once it is over.
+// committed returns what a completed run has committed.
 func committed(dir string) (commits []etcd.Commit, err error) {
 	path, err := nextLife(dir)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command operator runs databases: for each Database it makes as many pods as the database
-// has servers, and a volume for each of them. Volumes outlive their pods, and are deleted
-// when the database is.
+// Command operator runs databases: for each Database it creates as many pods as the database has
+// servers, and a volume for each of them. Volumes outlive their pods, and are deleted with the
+// database.
 package main
 
 import (

@@ -13,14 +13,14 @@ import (
 	v1 "github.com/watchsim/watchsim/examples/operator/api/v1"
 )
 
-// The labels of pods and volumes say which database they were made for. The name of a
-// database can come back, its UID never does.
+// The labels of pods and volumes say which database they were made for. The name of a database can
+// be reused, its UID never is.
 const (
 	nameLabel = "example.com/database"
 	uidLabel  = "example.com/database-uid"
 )
 
-// meta is the metadata of what is made for a database.
+// meta returns the metadata of an object made for a database.
 func meta(database *v1.Database, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: database.Namespace, Name: name,
@@ -28,8 +28,8 @@ func meta(database *v1.Database, name string) metav1.ObjectMeta {
 	}
 }
 
-// volumeOf is the volume of a server. It has no owner reference: the garbage collector shall
-// not delete what has data in it, see Reconciler.release.
+// volumeOf returns the volume of a server. It has no owner reference: the garbage collector must
+// not delete data, see Reconciler.release.
 func volumeOf(database *v1.Database, server int) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: meta(database, fmt.Sprintf("data-%s-%d", database.Name, server)),
@@ -42,7 +42,7 @@ func volumeOf(database *v1.Database, server int) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// podOf is the pod of a server.
+// podOf returns the pod of a server.
 func podOf(database *v1.Database, server int) *corev1.Pod {
 	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: volumeOf(database, server).Name}
 	pod := &corev1.Pod{
@@ -59,12 +59,12 @@ func podOf(database *v1.Database, server int) *corev1.Pod {
 	return pod
 }
 
-// objectsOf returns the pods and volumes that were made for databases of a name.
+// objectsOf returns the pods and volumes made for databases with a name.
 func objectsOf(ctx context.Context, reader client.Reader, database types.NamespacedName) ([]client.Object, error) {
 	return listAll(ctx, reader, client.InNamespace(database.Namespace), client.MatchingLabels{nameLabel: database.Name})
 }
 
-// listAll returns the pods and volumes that there are.
+// listAll returns the existing pods and volumes.
 func listAll(ctx context.Context, reader client.Reader, options ...client.ListOption) (all []client.Object, err error) {
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, options...); err != nil {

@@ -24,15 +24,15 @@ import (
 
 // Options are those of the operator.
 type Options struct {
-	// Metrics is the address at which metrics are served; 0 is nowhere.
+	// Metrics is the address for serving metrics; 0 disables them.
 	Metrics string
-	// Lead is the namespace of the lease by which replicas elect a leader; "" for the only one.
+	// Lead is the namespace of the leader election lease; "" for a single replica.
 	Lead string
-	// ReleaseByName is that of Reconciler.
+	// ReleaseByName is Reconciler.ReleaseByName.
 	ReleaseByName bool
 }
 
-// Scheme returns the types that the operator works with.
+// Scheme returns the types that the operator uses.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -41,9 +41,9 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1.AddToScheme(scheme)
 }
 
-// What fails is tried again after firstRetry, twice that and so on, up to lastRetry. By default that
-// is a quarter of an hour, and a failure counts whether it was tried again or the object had changed: a
-// busy user and some seconds in which requests fail are enough to get there.
+// Failures are retried after firstRetry, with exponential backoff up to lastRetry. The default maximum
+// is a quarter of an hour, and a failure counts whether it was a retry or the object had changed: a
+// busy user and some seconds of failing requests are enough to get there.
 const (
 	firstRetry = 5 * time.Millisecond
 	lastRetry  = 30 * time.Second
@@ -61,7 +61,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options) error {
 		LeaderElection:          options.Lead != "",
 		LeaderElectionID:        "database-operator",
 		LeaderElectionNamespace: options.Lead,
-		// Tests run several operators in one process, and names are for its metrics.
+		// Tests run several operators in one process, and names are only for metrics.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options) error {
 	return manager.Start(ctx)
 }
 
-// databaseOf is the database that a volume was made for.
+// databaseOf returns the database that a volume was made for.
 func databaseOf(_ context.Context, volume client.Object) []reconcile.Request {
 	name := volume.GetLabels()[nameLabel]
 	if name == "" {

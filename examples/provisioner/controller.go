@@ -1,4 +1,4 @@
-// Package provisioner runs the controller of external provisioners of volumes, as it is released, in a simulated cluster.
+// Package provisioner runs the released controller of external volume provisioners in a simulated cluster.
 package provisioner
 
 import (
@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// Name is that of the provisioner.
+// Name is the name of the provisioner.
 const Name = "example.com/volumes"
 
-// Run runs what a provisioner does until ctx is done. It tries again what has failed for as long as it takes, and waits for less
-// than it does by default, which is up to a quarter of an hour.
+// Run runs a provisioner until ctx is done. It retries failures forever, with a shorter maximum backoff than the default of up
+// to a quarter of an hour.
 func Run(ctx context.Context, config *rest.Config, storage controller.Provisioner) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // no limit

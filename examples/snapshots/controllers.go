@@ -1,4 +1,4 @@
-// Package snapshots runs the controllers of CSI volume snapshots, as they are released, in a simulated cluster.
+// Package snapshots runs the released controllers of CSI volume snapshots in a simulated cluster.
 package snapshots
 
 import (
@@ -24,22 +24,22 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// What the two programs have by default.
+// The defaults of the two programs.
 const (
 	Resync  = 15 * time.Minute
 	workers = 10
 	timeout = time.Minute // of a call of the driver
 )
 
-// The programs do so, to be able to write events about snapshots.
+// The programs do this for writing events about snapshots.
 func init() { utilruntime.Must(snapshotscheme.AddToScheme(scheme.Scheme)) }
 
-// backoff is that of both programs, but for its maximum, which is five minutes by default.
+// backoff is that of both programs, except for its maximum, which defaults to five minutes.
 func backoff() workqueue.TypedRateLimiter[string] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, 30*time.Second)
 }
 
-// RunController runs what the program snapshot-controller does until ctx is done.
+// RunController runs the program snapshot-controller until ctx is done.
 func RunController(ctx context.Context, config *rest.Config, resync time.Duration) error {
 	snapshots, core, err := clients(config)
 	if err != nil {
@@ -58,7 +58,7 @@ func RunController(ctx context.Context, config *rest.Config, resync time.Duratio
 	return nil
 }
 
-// RunSidecar runs what the program csi-snapshotter does for a driver until ctx is done.
+// RunSidecar runs the program csi-snapshotter for a driver until ctx is done.
 func RunSidecar(ctx context.Context, config *rest.Config, resync time.Duration, name string, driver snapshotter.Snapshotter) error {
 	snapshots, core, err := clients(config)
 	if err != nil {
@@ -84,7 +84,7 @@ func clients(config *rest.Config) (*versioned.Clientset, *kubernetes.Clientset, 
 	return snapshots, core, err
 }
 
-// Definitions is the folder with the custom resources of the release, beside the source that this was built from.
+// Definitions is the folder with the release's custom resources, beside the source that this was built from.
 func Definitions() string {
 	function := runtime.FuncForPC(reflect.ValueOf(versioned.NewForConfig).Pointer())
 	file, _ := function.FileLine(function.Entry())

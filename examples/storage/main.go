@@ -1,5 +1,5 @@
-// Command storage runs a storage.Interface of one's own in the simulation, with all that
-// simrun has: `go run . --seed 1`, `go run . --seeds 1-100 --target careless`.
+// Command storage runs a storage.Interface of your own in the simulation, with all features of
+// simrun: `go run . --seed 1`, `go run . --seeds 1-100 --target careless`.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	)
 }
 
-// careless answers a get with what it has read before, and forgets an object when it writes
+// careless answers a get with what it has read before, and only forgets an object when it writes
 // it. Other API servers write, too.
 type careless struct {
 	storage.Interface

@@ -12,15 +12,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Range implements etcdserverpb.KVServer. What API servers never ask for is refused, here and
-// below: an answer to another question would be worse.
+// Range implements etcdserverpb.KVServer. Requests that API servers never make are rejected, here
+// and below: a wrong answer would be worse.
 func (s *store) Range(_ context.Context, request *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.read(request, s.revision)
 }
 
-// read answers a range as of a revision, unless it asks for another.
+// read answers a range as of a revision, unless the request names another.
 func (s *store) read(request *etcdserverpb.RangeRequest, revision int64) (*etcdserverpb.RangeResponse, error) {
 	switch {
 	case request.SortOrder != etcdserverpb.RangeRequest_NONE || request.MinModRevision+request.MaxModRevision+request.MinCreateRevision+request.MaxCreateRevision != 0:
@@ -98,7 +98,7 @@ func (s *store) Txn(_ context.Context, request *etcdserverpb.TxnRequest) (*etcds
 		}
 	}
 	answer.Header = header(s.revision)
-	sees := before // what a range sees that stands before all changes
+	sees := before // what a range before all changes sees
 	for _, operation := range operations {
 		response := &etcdserverpb.ResponseOp{}
 		switch asked := operation.Request.(type) {
@@ -129,7 +129,7 @@ func (s *store) Txn(_ context.Context, request *etcdserverpb.TxnRequest) (*etcds
 	return answer, nil
 }
 
-// changesOf are the changes that operations make, or why they cannot be made.
+// changesOf returns the changes of operations, or why they are impossible.
 func (s *store) changesOf(operations []*etcdserverpb.RequestOp) (changes []change, err error) {
 	changed := map[string]bool{}
 	add := func(c change) {
@@ -165,8 +165,8 @@ func (s *store) changesOf(operations []*etcdserverpb.RequestOp) (changes []chang
 	return changes, err
 }
 
-// holds evaluates a comparison of a transaction. A key that does not exist has revisions and
-// a version of 0, and no value that compares.
+// holds evaluates a comparison of a transaction. For a key that does not exist, revisions and
+// version are 0, and no value matches.
 func (s *store) holds(compare *etcdserverpb.Compare) (bool, error) {
 	pair := s.at(string(compare.Key), s.revision)
 	var order int

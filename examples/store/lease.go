@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// lease lasts until its timer fires. After a restart it lasts a whole TTL again.
+// lease lasts until its timer fires. A restart begins its TTL anew.
 type lease struct {
 	ttl   time.Duration
 	timer *time.Timer
@@ -68,8 +68,8 @@ func (s *store) LeaseRevoke(_ context.Context, request *etcdserverpb.LeaseRevoke
 	return &etcdserverpb.LeaseRevokeResponse{Header: header(s.newest())}, nil
 }
 
-// LeaseKeepAlive implements etcdserverpb.LeaseServer. A TTL of 0 says that there is no such
-// lease any more.
+// LeaseKeepAlive implements etcdserverpb.LeaseServer. A TTL of 0 means that the lease no longer
+// exists.
 func (s *store) LeaseKeepAlive(stream grpc.BidiStreamingServer[etcdserverpb.LeaseKeepAliveRequest, etcdserverpb.LeaseKeepAliveResponse]) error {
 	for {
 		request, err := stream.Recv()

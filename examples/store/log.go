@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
-// record is a line of the log: what one request has changed.
+// record is a line of the log: the changes of one request.
 type record struct {
 	Revision int64    `json:"revision,omitempty"`
 	Changes  []change `json:"changes,omitempty"`
@@ -23,7 +23,7 @@ type record struct {
 	Revoke   int64    `json:"revoke,omitempty"` // a lease, with the keys among the changes
 }
 
-// change is what becomes of a key.
+// change is the new state of a key.
 type change struct {
 	Key     string `json:"key"`
 	Value   []byte `json:"value,omitempty"`
@@ -33,7 +33,7 @@ type change struct {
 
 func logOf(dir string) string { return filepath.Join(dir, "log") }
 
-// line is a record as it stands in the log, after its checksum.
+// line returns the record as a line of the log, after its checksum.
 func (r record) line() []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -42,8 +42,8 @@ func (r record) line() []byte {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text)
 }
 
-// readLog reads the log up to the first line that is not whole, which a crash has cut short:
-// nobody has been told of what it says. size is how many bytes are whole.
+// readLog reads the log up to the first incomplete line, which a crash has truncated before it was
+// acknowledged. size is the number of complete bytes.
 func readLog(dir string) (records []record, size int64, err error) {
 	content, err := os.ReadFile(logOf(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +63,8 @@ func readLog(dir string) (records []record, size int64, err error) {
 	return records, size, err
 }
 
-// commit writes a record to the log, waits until it is on the disk, and applies it. The
-// caller has locked the store.
+// commit writes a record to the log, waits until it is on the disk, and applies it. The caller
+// holds the lock.
 func (s *store) commit(r record) error {
 	line := r.line()
 	_, err := s.log.Write(line)
@@ -74,7 +74,7 @@ func (s *store) commit(r record) error {
 		err = s.log.Sync()
 	}
 	if err != nil {
-		return errors.Join(err, s.log.Truncate(s.size)) // what follows half a line would be lost
+		return errors.Join(err, s.log.Truncate(s.size)) // records after an incomplete line would be lost
 	}
 	s.size += int64(len(line))
 	s.apply(r)
@@ -83,7 +83,7 @@ func (s *store) commit(r record) error {
 	return nil
 }
 
-// committed is what a run has committed. The log has all of it, as nothing is ever removed.
+// committed returns what a run has committed. The log has all of it, as nothing is ever removed.
 func committed(dir string) (commits []etcd.Commit, err error) {
 	records, _, err := readLog(dir)
 	for _, r := range records {

@@ -1,5 +1,5 @@
-// Command store runs a store of one's own in the place of etcd, below real API servers and
-// Kubernetes' own watch cache: `go run . --seed 1`, `go run . --seeds 1-20 --target hasty`.
+// Command store runs a store of your own in place of etcd, below real API servers and Kubernetes'
+// own watch cache: `go run . --seed 1`, `go run . --seeds 1-20 --target hasty`.
 package main
 
 import (
@@ -10,12 +10,12 @@ import (
 func main() {
 	simrun.Main(
 		simrun.Target{Name: "store", Summary: "a store in memory with a log", Store: inEtcdsPlace(mistakes{})},
-		simrun.Target{Name: "hasty", Summary: "tells of progress before it has sent the events", Store: inEtcdsPlace(mistakes{hasty: true})},
+		simrun.Target{Name: "hasty", Summary: "reports progress before it has sent the events", Store: inEtcdsPlace(mistakes{hasty: true})},
 		simrun.Target{Name: "lazy", Summary: "acknowledges writes before they are on the disk", Store: inEtcdsPlace(mistakes{lazy: true})},
 	)
 }
 
-// mistakes are those that can be switched on.
+// mistakes are the bugs that can be switched on.
 type mistakes struct{ hasty, lazy bool }
 
 func inEtcdsPlace(mistakes mistakes) *etcd.Store {

@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
-// store has all revisions since the last compaction in memory. What changes it is in a log
-// on the disk before anybody can see it.
+// store has all revisions since the last compaction in memory. Changes are in a log on the disk
+// before anybody can see them.
 type store struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedWatchServer
@@ -57,12 +57,12 @@ func open(config etcd.StoreConfig, mistakes mistakes) (*store, error) {
 	}
 	s.size = size
 	if err = s.log.Truncate(size); err == nil {
-		err = s.log.Sync() // an earlier life may have ended before it could
+		err = s.log.Sync() // an earlier life may have ended before its sync
 	}
 	return s, err
 }
 
-// stop ends an orderly life.
+// stop ends the store gracefully.
 func (s *store) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *store) stop() {
 	_ = s.log.Close() // everything is on the disk
 }
 
-// apply changes what is in memory.
+// apply applies a record to the state in memory.
 func (s *store) apply(r record) {
 	if r.Revision != 0 {
 		s.revision = r.Revision
@@ -105,7 +105,7 @@ func (s *store) apply(r record) {
 	}
 }
 
-// compact forgets the events up to a revision, and of each key what it was before.
+// compact discards the events up to a revision, and the older states of each key.
 func (s *store) compact(revision int64) {
 	s.compacted = revision
 	s.events = slices.Clone(s.events[s.after(revision):])
@@ -122,12 +122,12 @@ func (s *store) compact(revision int64) {
 	})
 }
 
-// after is the index of the first event after a revision.
+// after returns the index of the first event after a revision.
 func (s *store) after(revision int64) int {
 	return sort.Search(len(s.events), func(i int) bool { return s.events[i].Kv.ModRevision > revision })
 }
 
-// at is what a key was at a revision; nil if there was none.
+// at returns a key's value at a revision; nil if there was none.
 func (s *store) at(key string, revision int64) *mvccpb.KeyValue {
 	for _, version := range slices.Backward(s.versions[key]) {
 		if version.ModRevision <= revision {
@@ -140,8 +140,8 @@ func (s *store) at(key string, revision int64) *mvccpb.KeyValue {
 	return nil
 }
 
-// within reports whether a key is in a range of etcd's: the key alone without an end, and all
-// from the key on if the end is a zero byte.
+// within reports whether a key is in a range of etcd's API: only the key itself without an end, and
+// all from the key on if the end is a zero byte.
 func within(key, from, end string) bool {
 	if end == "" {
 		return key == from
@@ -149,7 +149,7 @@ func within(key, from, end string) bool {
 	return key >= from && (end == "\x00" || key < end)
 }
 
-// between are the pairs of a range at a revision, in order of their keys.
+// between returns the pairs of a range at a revision, sorted by key.
 func (s *store) between(from, end string, revision int64) (pairs []*mvccpb.KeyValue) {
 	first, _ := slices.BinarySearch(s.keys, from)
 	for _, key := range s.keys[first:] {
@@ -163,7 +163,7 @@ func (s *store) between(from, end string, revision int64) (pairs []*mvccpb.KeyVa
 	return pairs
 }
 
-// header is that of each answer.
+// header returns the header of an answer.
 func header(revision int64) *etcdserverpb.ResponseHeader {
 	return &etcdserverpb.ResponseHeader{ClusterId: 1, MemberId: 1, RaftTerm: 1, Revision: revision}
 }

@@ -9,26 +9,26 @@ import (
 	"google.golang.org/grpc"
 )
 
-// toAll is the ID of a watch that stands for all of a stream.
+// toAll is the watch ID that stands for all watches of a stream.
 const toAll = -1
 
-// watchStream carries any number of watches. One goroutine sends all that it is sent.
+// watchStream carries any number of watches. One goroutine sends all its messages.
 type watchStream struct {
 	grpc.BidiStreamingServer[etcdserverpb.WatchRequest, etcdserverpb.WatchResponse]
 	store   *store
 	watches []*watch
 	opened  int64 // watches so far
-	asked   bool  // to tell of its progress
+	asked   bool  // for progress
 }
 
-// watch is one of them.
+// watch is one of its watches.
 type watch struct {
 	id        int64
 	from, end string
 	next      int64 // the first revision whose events have not been sent
-	previous  bool  // asked for what keys were before
-	progress  bool  // asked to be told of progress
-	active    bool  // has been sent events since the last time that it was told
+	previous  bool  // requested previous values
+	progress  bool  // requested progress notifications
+	active    bool  // was sent events since the last notification
 }
 
 // Watch implements etcdserverpb.WatchServer.
@@ -74,7 +74,7 @@ func (s *store) Watch(stream grpc.BidiStreamingServer[etcdserverpb.WatchRequest,
 	}
 }
 
-// handle opens or closes a watch, or notes that progress was asked for.
+// handle opens or closes a watch, or notes a progress request.
 func (w *watchStream) handle(request *etcdserverpb.WatchRequest) error {
 	revision := w.store.newest()
 	switch {
@@ -106,9 +106,8 @@ func (w *watchStream) close(id int64) {
 	w.watches = slices.DeleteFunc(w.watches, func(other *watch) bool { return other.id == id })
 }
 
-// catchUp sends the events that there are to all watches, and then the progress that was
-// asked for: the revision up to which all of them have been sent everything. changed is
-// closed when there is more to send.
+// catchUp sends the available events to all watches, and then the requested progress: the revision
+// up to which all of them have been sent everything. changed is closed when there is more to send.
 func (w *watchStream) catchUp() (changed <-chan struct{}, err error) {
 	revision, changed := w.store.state()
 	for _, one := range slices.Clone(w.watches) {
@@ -133,7 +132,7 @@ func (w *watchStream) catchUp() (changed <-chan struct{}, err error) {
 	return changed, err
 }
 
-// tellProgress tells the watches that want it how far they are, unless events have just done so.
+// tellProgress sends progress notifications to the watches that want them, unless events have just done so.
 func (w *watchStream) tellProgress() error {
 	for _, one := range w.watches {
 		if one.progress && !one.active {
@@ -148,21 +147,21 @@ func (w *watchStream) tellProgress() error {
 	return nil
 }
 
-// newest is the revision of the last change.
+// newest returns the revision of the last change.
 func (s *store) newest() int64 {
 	revision, _ := s.state()
 	return revision
 }
 
-// state is the revision of the last change, and what the next one closes.
+// state returns the revision of the last change, and the channel that the next one closes.
 func (s *store) state() (revision int64, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision, s.changed
 }
 
-// eventsOf are those that a watch has not been sent, up to a revision; or the revision of the
-// compaction that has removed some of them.
+// eventsOf returns the events not yet sent to a watch, up to a revision; or the compacted
+// revision if some of them are compacted.
 func (s *store) eventsOf(w *watch, last int64) (events []*mvccpb.Event, compacted int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is that of this package.
+// GroupVersion is the group and version of this package.
 var GroupVersion = schema.GroupVersion{Group: "example.com", Version: "v1"}
 
 // Database is a number of servers with a volume each.
@@ -19,15 +19,15 @@ type Database struct {
 	Status DatabaseStatus `json:"status,omitempty"`
 }
 
-// DatabaseSpec is what its user wants.
+// DatabaseSpec is the desired state.
 type DatabaseSpec struct {
 	// Size is the number of servers.
 	Size int32 `json:"size"`
 }
 
-// DatabaseStatus is what there is.
+// DatabaseStatus is the observed state.
 type DatabaseStatus struct {
-	// ObservedGeneration is the generation of the specification that the rest is about.
+	// ObservedGeneration is the generation of the spec that the rest refers to.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Size is the number of servers that have their pod and their volume.
 	Size int32 `json:"size"`
