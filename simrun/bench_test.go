@@ -35,9 +35,9 @@ func eachBinary(b *testing.B, run func(b *testing.B, path string)) {
 	}
 }
 
-// BenchmarkSeeds measures one worker. What is paid once in a process, such as the boot of
-// its template, is told apart, as it would hide what a seed costs: cpu-ms/seed is the
-// processor time of one more seed, and cpu-ms-once the rest.
+// BenchmarkSeeds measures one worker. Costs paid once a process, such as the boot of its template,
+// are separate, as they would hide the cost of a seed: cpu-ms/seed is the processor time of one
+// more seed, and cpu-ms-once the rest.
 func BenchmarkSeeds(b *testing.B) {
 	for _, name := range []string{"minute", "calm", "pair", "quorum", "storm"} {
 		b.Run("scenario="+name, func(b *testing.B) {
@@ -62,7 +62,7 @@ func BenchmarkSeeds(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstSeed measures one run by itself, from the command to the prompt.
+// BenchmarkFirstSeed measures a single run, from the command to the prompt.
 func BenchmarkFirstSeed(b *testing.B) {
 	eachBinary(b, func(b *testing.B, path string) {
 		var processor time.Duration
@@ -76,15 +76,15 @@ func BenchmarkFirstSeed(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory measures what many seeds take with all workers, coordinator included.
+// BenchmarkMemory measures the memory of many seeds with all workers, coordinator included.
 func BenchmarkMemory(b *testing.B) {
 	eachBinary(b, func(b *testing.B, path string) {
 		b.ReportMetric(float64(runSeeds(b, path, max(b.N, 2)).peakMemory), "peak-B")
 	})
 }
 
-// seedsRun is the sum of the results of a range of seeds. Runs that fail count: they are
-// measured, not judged.
+// seedsRun is the sum of the results of a range of seeds. Failing runs count: they are measured,
+// not judged.
 type seedsRun struct {
 	passed                 int
 	simulated, wall, check float64       // seconds
@@ -160,8 +160,8 @@ func watchMemory(pid int, stop <-chan struct{}) <-chan int64 {
 	return peak
 }
 
-// memoryOf is the memory of a process and its descendants in bytes. What processes share, a
-// copy with its original most of all, is divided among them. One that has ended has none.
+// memoryOf returns the memory of a process and its descendants in bytes. Shared memory, mostly
+// between a copy and its original, is divided among them. An ended process has none.
 func memoryOf(pid string) (sum int64) {
 	rollup, _ := os.ReadFile("/proc/" + pid + "/smaps_rollup")
 	_, pss, _ := strings.Cut(string(rollup), "\nPss:")
@@ -173,7 +173,7 @@ func memoryOf(pid string) (sum int64) {
 	return sum
 }
 
-// childrenOf are the processes that one has started.
+// childrenOf returns the child processes.
 func childrenOf(pid string) (children []string) {
 	lists, _ := filepath.Glob("/proc/" + pid + "/task/*/children")
 	for _, list := range lists {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// The search ends at the first entry that is not like the first of the list, wherever that
-// is, and says between which two it is where entries cannot be tested.
+// The search ends at the first entry that differs from the first of the list, wherever that is, and
+// returns a range if entries cannot be tested.
 func TestHalvingFindsWhereATestTurns(t *testing.T) {
 	list := []string{"a", "b", "c", "d", "e", "f", "g"}
 	for _, firstIsBad := range []bool{false, true} {
@@ -48,7 +48,7 @@ func variantOf(broken map[uint64]string) variant {
 	return v
 }
 
-// What the good version breaks as well does not tell a bad one.
+// A guarantee that the good version also breaks does not identify a bad one.
 func TestWhatTheGoodVersionBreaksTellsNothing(t *testing.T) {
 	good := variantOf(map[uint64]string{1: "", 2: "Delivered"}).broken()
 	bad := variantOf(map[uint64]string{1: "Reliable", 2: "Delivered", 3: "Unique"}).broken()
@@ -81,7 +81,7 @@ func violated(guarantee string) (v scenario.Violation) {
 	return v
 }
 
-// What cannot be built does not keep the others from being compared, and is not passed over.
+// What cannot be built is reported, and does not keep the others from being compared.
 func TestCompareLeavesOutWhatCannotBeBuilt(t *testing.T) {
 	bad := "go.etcd.io/etcd/server/v3=../nothing"
 	code, stdout, stderr := simrun(t, "compare", "--seeds", "1-2", "--target", "kubernetes", "--use", bad, "--use", "none", "--use", "none")

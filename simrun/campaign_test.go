@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// campaignExits runs a campaign in a folder, which has to end with a code.
+// campaignExits runs a campaign in a folder, which must exit with the code.
 func campaignExits(t *testing.T, want int, dir string, arguments ...string) (stdout, stderr string) {
 	t.Helper()
 	c, out, notes := campaignIn(t, dir, arguments...)
@@ -24,8 +24,7 @@ func campaignExits(t *testing.T, want int, dir string, arguments ...string) (std
 	return out.String(), notes.String()
 }
 
-// campaignIn is `simrun campaign`, about to be started in a folder. Results go
-// to the folder out below it.
+// campaignIn is `simrun campaign`, ready to start in a folder. Results go to the folder out in it.
 func campaignIn(t *testing.T, dir string, arguments ...string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	c, stdout, stderr = command(t, append([]string{"campaign"}, arguments...)...)
@@ -33,11 +32,11 @@ func campaignIn(t *testing.T, dir string, arguments ...string) (c *exec.Cmd, std
 	return c, stdout, stderr
 }
 
-// wall matches what differs between two runs of a seed.
+// wall matches the fields that differ between two runs of a seed.
 var wall = regexp.MustCompile(`"(wall|check)_seconds":[0-9.e+-]+`)
 
-// mergedIn merges the results in a folder: the summary as JSON, the results in
-// one file but for real time, and the exit code.
+// mergedIn merges the results in a folder: the summary as JSON, the results in one file without
+// real times, and the exit code.
 func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
 	t.Helper()
 	c, stdout, notes := command(t, "merge", "out", "--json", "-o", "merged.jsonl")
@@ -49,7 +48,7 @@ func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
 	return code, stdout.String(), wall.ReplaceAllString(string(content), `"${1}_seconds":0`)
 }
 
-// forgetfulCampaign has seeds that fail and seeds that cannot be checked.
+// forgetfulCampaign has failing and inconclusive seeds.
 var forgetfulCampaign = strings.Fields("--seeds 1-12 --scenario calm --target forgetful --operations 40 --keep 1")
 
 func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
@@ -85,7 +84,7 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	require.Contains(t, summary, ` --target forgetful --scenario calm --operations 40"`)
 }
 
-// killInTheMiddle kills a campaign that has results, but not all.
+// killInTheMiddle kills a campaign that has some results, but not all.
 func killInTheMiddle(t *testing.T, dir string, arguments []string) {
 	t.Helper()
 	c, _, notes := campaignIn(t, dir, arguments...)
@@ -106,7 +105,7 @@ func killInTheMiddle(t *testing.T, dir string, arguments []string) {
 	require.False(t, c.ProcessState.Exited(), "it was to be killed before it was done")
 }
 
-// A folder of results is one campaign.
+// A folder of results belongs to one campaign.
 func TestCampaignRefusesResultsOfAnother(t *testing.T) {
 	dir, shard := t.TempDir(), strings.Fields("--seeds 1-2 --shard 1/2 --scenario calm")
 	campaignExits(t, exitPassed, dir, shard...)
@@ -120,13 +119,13 @@ func TestCampaignRefusesResultsOfAnother(t *testing.T) {
 		requireRefused(t, says, exitCode(t, c.Run()), stdout.String(), stderr.String())
 	}
 
-	// What is done already is not done again, and the other shard is missing.
+	// Completed seeds are not repeated, and the other shard is missing.
 	_, notes := campaignExits(t, exitPassed, dir, shard...)
 	require.Contains(t, notes, "1 seeds, of which 1 are done already")
 	stdout := simrunExits(t, exitInconclusive, "merge", filepath.Join(dir, "out"))
 	require.Contains(t, stdout, "1 of 2 seeds: 1 passed, 0 failed, 0 inconclusive")
 	require.Contains(t, stdout, "missing shards: 2\nmissing seeds: 2\n")
 
-	// A file is never written over.
+	// A file is never overwritten.
 	refused(t, "file exists", "merge", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "shard-1-of-2.jsonl"))
 }

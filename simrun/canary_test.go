@@ -11,11 +11,10 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// canarySeeds catch the canary, most of them alone. A harness that needs more
-// has lost its eyes.
+// canarySeeds catch the canary, most of them alone. A harness that needs more misses bugs.
 const canarySeeds = "1-4"
 
-// The same harness that passes Kubernetes' cacher catches a damaged one.
+// The harness that passes Kubernetes' cacher also catches a damaged one.
 func TestCanaryIsCaught(t *testing.T) {
 	code, stdout, stderr := simrun(t, "--seeds", canarySeeds, "--target", "kubernetes")
 	require.Equal(t, exitPassed, code, "the cacher is not damaged:\n%s%s", stdout, stderr)

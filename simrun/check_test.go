@@ -35,8 +35,8 @@ func histories(t *testing.T) (path func(name string) string) {
 	return func(name string) string { return filepath.Join(dir, name) }
 }
 
-// TestCheckExitsWithTheWorst is the order that the help text names: bad input,
-// failed, inconclusive, passed.
+// TestCheckExitsWithTheWorst tests the order in the help text: bad input, failed, inconclusive,
+// passed.
 func TestCheckExitsWithTheWorst(t *testing.T) {
 	path := histories(t)
 	for files, want := range map[string]int{
@@ -103,7 +103,7 @@ func TestCheckPrintsTheSchema(t *testing.T) {
 	require.Empty(t, check.Annotations[simulating], "a plain build can check")
 }
 
-// TestCheckAgreesWithTheRun judges what runs have written as the runs did.
+// TestCheckAgreesWithTheRun requires the same verdicts as the runs'.
 func TestCheckAgreesWithTheRun(t *testing.T) {
 	for _, target := range []string{targets[0].Name, "forgetful"} {
 		c, stdout, stderr := command(t, "--seed", "7", "--target", target, "-v")

@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// addDamagedTargets adds the first target with something wrong about its servers.
+// addDamagedTargets adds variants of the first target with broken servers.
 func addDamagedTargets() {
 	for _, damaged := range []damagedTarget{
 		{name: "forgetful", wrap: func(server target.Storage) target.Storage { return forgetful{server} }},
@@ -44,8 +44,8 @@ func addDamagedTargets() {
 	}
 }
 
-// inSomeRuns has servers misbehave at the 20th operation of one run in so many, which
-// ones depends on the seed alone.
+// inSomeRuns makes servers misbehave at the 20th operation of one run in this many, chosen by the
+// seed alone.
 func inSomeRuns(oneIn int64, misbehave func()) func(target.Storage) target.Storage {
 	return func(server target.Storage) target.Storage {
 		return &misbehaving{Storage: server, oneIn: oneIn, misbehave: misbehave}
@@ -66,13 +66,13 @@ func (m *misbehaving) Do(ctx context.Context, op *model.Operation, token string)
 	return m.Storage.Do(ctx, op, token)
 }
 
-// killMarker is the variable with the path of a file that is there once a run was killed.
+// killMarker is the variable with the path of a file that exists once a run was killed.
 const killMarker = "WATCHSIM_TEST_MARKER"
 
 // killedAlready is read before any run, which reading the environment would change.
 var killedAlready = os.Getenv(killMarker)
 
-// killOnce kills the process the first time only, as a kernel without memory does.
+// killOnce kills the process only the first time, like a kernel that is out of memory.
 func killOnce() {
 	if fd, err := syscall.Open(killedAlready, syscall.O_CREAT|syscall.O_EXCL, 0o600); err == nil {
 		_ = syscall.Close(fd)
@@ -80,7 +80,7 @@ func killOnce() {
 	}
 }
 
-// held is memory that is not given back.
+// held is memory that is never freed.
 var held []byte
 
 // fill fills the simulated disks.
@@ -93,7 +93,7 @@ func fill() {
 	}
 }
 
-// damagedTarget is another target but for one thing.
+// damagedTarget is another target with one change.
 type damagedTarget struct {
 	target.Target
 	name string
@@ -108,7 +108,7 @@ func (d damagedTarget) Start(config target.ServerConfig) (target.Server, error) 
 	return d.wrap(server.(target.Storage)), nil
 }
 
-// forgetful loses events of its watches.
+// forgetful drops events of its watches.
 type forgetful struct{ target.Storage }
 
 func (f forgetful) Watch(ctx context.Context, stream *model.Stream) target.Watch {

@@ -22,8 +22,7 @@ func determinism(t *testing.T, name, target string, first, last uint64) swarm.Co
 	return swarm.Config{Binary: itself(t), Spec: spec, First: first, Last: last, Limits: swarm.DefaultLimits()}
 }
 
-// The errors name the first decision in which two runs of a seed diverge, and
-// where each was then.
+// The errors name the first decision in which two runs of a seed diverge, and where each was then.
 func TestOneSeedIsOneRun(t *testing.T) {
 	for name, config := range map[string]swarm.Config{
 		"one member":         determinism(t, "minute", "cacher", 1, 6),
@@ -41,9 +40,9 @@ func TestOneSeedIsOneRun(t *testing.T) {
 	}
 }
 
-// A run is the same in place, as the first copy of a worker, as its 500th, and in a fresh
-// process, and whether it pauses and is copied on the way or not. A copy that goes on by
-// another tape is the run that this tape makes.
+// A run is the same in place, as the first copy of a worker, as its 500th, and in a fresh process,
+// and whether or not it pauses and is copied on the way. A copy that continues with another tape is
+// the run of that tape.
 func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
 	spec, err := scenario.Named("calm")
 	require.NoError(t, err)
@@ -100,8 +99,8 @@ func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
 	require.Len(t, hashes, 2+4, "another seed makes another run, from wherever it is followed, and a deviation does")
 }
 
-// The shape of a run knows a lock or channel by its address: it differs where two processes
-// lock different nodes of one map, which the hash does not show unless somebody waits there.
+// The shape of a run identifies locks and channels by address: it differs if two processes lock
+// different nodes of one map, which the hash does not show unless a goroutine waits there.
 func TestTheShapeOfARunIsTheSameInEveryProcess(t *testing.T) {
 	spec, err := scenario.Named("minute")
 	require.NoError(t, err)

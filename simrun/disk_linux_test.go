@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fullDisk fills a small disk of its own, runs simrun on it, and copies what is
-// there before and after. $0 is simrun.
+// fullDisk fills a small disk of its own, runs simrun on it, and copies the contents before and
+// after. $0 is simrun.
 const fullDisk = `
 mkdir disk
 mount -t tmpfs -o size=1m none disk
@@ -27,9 +27,8 @@ rm disk/rest
 cp -r disk after
 `
 
-// On a disk that is full, simrun says so, and what was there stays as it was.
-// Where no disk can be made, as in some containers, a folder in the place of an
-// artifact has to do.
+// On a full disk, simrun reports an error and leaves existing files unchanged. Where no disk can be
+// made, as in some containers, a folder in place of an artifact substitutes for it.
 func TestFullDiskLeavesEarlierArtifactsWhole(t *testing.T) {
 	dir := t.TempDir()
 	script := exec.Command("sh", "-ec", fullDisk, itself(t))
@@ -52,8 +51,8 @@ func TestFullDiskLeavesEarlierArtifactsWhole(t *testing.T) {
 	requireUnchanged(t, before, after)
 }
 
-// No run writes over what another one has left: neither one with other options, nor the
-// same once more, nor a replay, nor one whose place is taken by something else.
+// No run overwrites the artifacts of another one: neither one with other options, nor the same once
+// more, nor a replay, nor one whose place is taken by something else.
 func TestNothingThatARunHasLeftIsLost(t *testing.T) {
 	folder := failing(t)
 	out := filepath.Dir(folder)

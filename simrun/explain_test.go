@@ -17,8 +17,8 @@ func TestAHistoryIsExplained(t *testing.T) {
 	simrunExits(t, exitPassed, "explain", repository(t, "traces/testdata/history.jsonl"))
 }
 
-// A run whose bug shows whatever the schedule needs no decision. Nothing is left of what it
-// takes to find that out, unless somebody says where.
+// A run whose bug shows under any schedule needs no decision. The intermediate runs are removed,
+// unless --out is given.
 func TestARunIsExplainedByItsDecisions(t *testing.T) {
 	folder, temporary := failing(t), t.TempDir()
 	t.Setenv("TMPDIR", temporary)

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// once does a job in a fresh worker, which is to pass.
+// once does a job in a fresh worker, which must pass.
 func once(t *testing.T, job swarm.Job) swarm.Answer {
 	t.Helper()
 	answer, err := swarm.Once(t.Context(), itself(t), job, swarm.DefaultLimits())

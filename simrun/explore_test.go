@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// explored is what simrun prints, and ends with, that explores the smallest scenario.
+// explored returns the output of exploring the smallest scenario with these arguments.
 func explored(t *testing.T, want int, arguments ...string) string {
 	t.Helper()
 	return simrunExits(t, want, append([]string{"explore", "--scenario", "slow-eviction", "--workers", "1"}, arguments...)...)

@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// inProcess is what simrun prints in this process, which is enough for what does not simulate.
+// inProcess returns simrun's output in this process, for commands that do not simulate.
 func inProcess(t *testing.T, arguments ...string) string {
 	t.Helper()
 	code, stdout, stderr := runHere(arguments...)
@@ -33,7 +33,7 @@ func runHere(arguments ...string) (code int, stdout, stderr string) {
 	return code, out.String(), notes.String()
 }
 
-// Every command has examples that it would take, and flags that say what they take.
+// Every command has valid examples, and flags that say what they take.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	seen := 0
 	for _, command := range append(rootCommand(nil).Commands(), rootCommand(nil)) {
@@ -89,7 +89,7 @@ func TestVersionSaysWhatARunDependsOn(t *testing.T) {
 	}
 }
 
-// A plan can be written from what kinds prints.
+// A plan can be written from the output of kinds.
 func TestKindsSayWhatTheirParametersAre(t *testing.T) {
 	all := inProcess(t, "kinds")
 	for _, kind := range faults.Kinds() {
@@ -109,8 +109,7 @@ func TestKindsSayWhatTheirParametersAre(t *testing.T) {
 	require.Contains(t, all, plan[0].String())
 }
 
-// A report says the violation in a sentence, and all else if it is asked to. The folder
-// has all of it.
+// A report has the violation in a sentence, and everything if verbose. The folder has everything.
 func TestAReportIsShortUnlessItIsAskedFor(t *testing.T) {
 	folder := failing(t)
 	verdict := verdictIn(t, folder)
@@ -125,7 +124,7 @@ func TestAReportIsShortUnlessItIsAskedFor(t *testing.T) {
 	require.Less(t, strings.Count(brief, "\n"), strings.Count(verbose, "\n"))
 }
 
-// A plan without a fault is one without faults, and not one that the seed draws.
+// A plan without a fault means no faults, not a drawn plan.
 func TestAnEmptyPlanMeansNoFaults(t *testing.T) {
 	none := verdictIn(t, recordRun(t, "--faults", "none"))
 	for name, text := range map[string]string{"nothing": "", "header": faults.Plan{}.String()} {
@@ -140,7 +139,7 @@ func TestAnEmptyPlanMeansNoFaults(t *testing.T) {
 	require.NotEqual(t, spec.Name(), empty.Name())
 }
 
-// Color is for terminals alone, and for those who want it.
+// Colour is only for terminals, and for those who want it.
 func TestColorIsForTerminals(t *testing.T) {
 	const report = "FAILED  seed 7\n  something was lost\n\n   >> here\n"
 	ptmx, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -169,7 +168,7 @@ func TestABuildSaysHowFarItIs(t *testing.T) {
 	require.Contains(t, notes.String(), "simrun: building a bug; that takes up to ten minutes the first time")
 }
 
-// What a killed simrun has left in temporary folders the next one removes, and only that.
+// simrun removes the temporary folders of a killed one, and nothing else.
 func TestFoldersOfAKilledSimrunAreSwept(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)

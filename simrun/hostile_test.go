@@ -57,8 +57,8 @@ func TestNamesCannotTakeOverATerminal(t *testing.T) {
 	}
 }
 
-// TestLinksToFoldersAreNotFollowed: what a folder that somebody has sent points to is
-// neither read nor replaced.
+// TestLinksToFoldersAreNotFollowed: links in a folder from somebody else are neither read nor
+// replaced.
 func TestLinksToFoldersAreNotFollowed(t *testing.T) {
 	example, err := os.ReadFile(exampleHistory)
 	require.NoError(t, err)

@@ -16,9 +16,8 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// relatives are the workers below a process, and their copies, by what each is a child of. Those
-// that have ended and only wait to be asked for are left out, and processes that have not become a
-// worker yet.
+// relatives returns the workers below a process, and their copies, by their parents. It leaves out
+// zombies, and processes that have not become workers yet.
 func relatives(of string) (found []string) {
 	for _, child := range childrenOf(of) {
 		if line, _ := os.ReadFile("/proc/" + child + "/cmdline"); strings.HasSuffix(string(line), "\x00"+swarm.WorkerArgument+"\x00") {
@@ -28,7 +27,7 @@ func relatives(of string) (found []string) {
 	return alive(found)
 }
 
-// alive is which of some processes have not ended.
+// alive returns the processes that have not ended.
 func alive(pids []string) (left []string) {
 	for _, pid := range pids {
 		content, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -39,8 +38,7 @@ func alive(pids []string) (left []string) {
 	return left
 }
 
-// A simrun that is killed takes its workers and their copies with it, and leaves nothing
-// that somebody would have to clean up.
+// A killed simrun takes its workers and their copies with it, and leaves nothing to clean up.
 func TestNothingIsLeftOfASimrunThatIsKilled(t *testing.T) {
 	c, _, stderr := command(t, "--seeds", "1-100000", "--scenario", "calm", "--workers", "2")
 	temporary := t.TempDir()
@@ -65,8 +63,8 @@ func TestNothingIsLeftOfASimrunThatIsKilled(t *testing.T) {
 	require.Subset(t, shared, now)
 }
 
-// Workers that are killed are replaced, and no run is lost: the first one while it boots,
-// and each of the next when it has done a run.
+// Killed workers are replaced, and no run is lost: the first one is killed while it boots, and each
+// of the next when it has done a run.
 func TestRunsOfAWorkerThatIsKilledAreDoneByAnother(t *testing.T) {
 	c, _, stderr := command(t, "--seeds", "1-12", "--scenario", "calm", "--workers", "1", "--json")
 	c.Stdout = nil

@@ -14,13 +14,13 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// asSimrun makes the test binary behave as simrun, so that the tests need no
-// second one. Workers inherit it.
+// asSimrun makes the test binary behave as simrun, so that the tests need no other binary. Workers
+// inherit it.
 const asSimrun = "WATCHSIM_TEST_AS_SIMRUN"
 
 func TestMain(m *testing.M) {
 	addDamagedTargets()
-	// What `go test -fuzz` starts inherits the variable, too, and is a test.
+	// What `go test -fuzz` starts inherits the variable, too, but is a test.
 	if os.Getenv(asSimrun) != "" && !slices.Contains(os.Args, "-test.fuzzworker") {
 		Main()
 	}
@@ -40,7 +40,7 @@ func itself(t *testing.T) string {
 	return path
 }
 
-// command is simrun, about to be started in a folder of its own.
+// command is simrun, ready to start in a folder of its own.
 func command(t *testing.T, arguments ...string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
@@ -49,7 +49,7 @@ func command(t *testing.T, arguments ...string) (c *exec.Cmd, stdout, stderr *by
 	return c, stdout, stderr
 }
 
-// simrun runs simrun and returns its exit code and what it wrote.
+// simrun runs simrun and returns its exit code and output.
 func simrun(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	c, out, notes := command(t, arguments...)
@@ -57,7 +57,7 @@ func simrun(t *testing.T, arguments ...string) (code int, stdout, stderr string)
 	return code, out.String(), notes.String()
 }
 
-// simrunExits runs simrun, which has to end with a code, and returns its standard output.
+// simrunExits runs simrun, which must exit with a code, and returns its standard output.
 func simrunExits(t *testing.T, want int, arguments ...string) string {
 	t.Helper()
 	code, stdout, stderr := simrun(t, arguments...)

@@ -8,8 +8,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
-// Targets of one's own are complete, and a store in etcd's place is the only member of any
-// scenario.
+// Targets of your own are complete, and a store in etcd's place is the only member in any scenario.
 func TestTargetsOfOnesOwn(t *testing.T) {
 	was := targets
 	t.Cleanup(func() { targets = was })

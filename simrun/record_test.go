@@ -19,8 +19,8 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// fakeAPI is as much of an API server as discovery, lists and watches of pods take.
-// Package recorder tests the recorder against a real one.
+// fakeAPI is the minimal API server for discovery, lists and watches of pods. Package recorder
+// tests the recorder against a real one.
 type fakeAPI struct {
 	*httptest.Server
 	authorization atomic.Value // of the last request
@@ -73,8 +73,7 @@ func (f *fakeAPI) list(w http.ResponseWriter) {
 	fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[%s]}`, 9+len(f.names), strings.Join(items, ","))
 }
 
-// watch sends what comes after the resourceVersion, or after what the watch began
-// with.
+// watch sends what follows the resourceVersion, or the initial events of the watch.
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 	sent := 0
 	if _, err := fmt.Sscan(r.URL.Query().Get("resourceVersion"), &sent); err == nil && sent > 0 {
@@ -110,7 +109,7 @@ func (f *fakeAPI) create(name string) {
 	f.changed = make(chan struct{})
 }
 
-// kubeconfig writes a file that leads to the server.
+// kubeconfig writes a kubeconfig for the server.
 func (f *fakeAPI) kubeconfig(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -120,10 +119,10 @@ func (f *fakeAPI) kubeconfig(t *testing.T) string {
 	return path
 }
 
-// patience bounds every wait of these tests. It is far beyond what they take.
+// patience bounds every wait of these tests, far above the usual time.
 const patience = 60 * time.Second
 
-// saw waits until the history in a file tells of a pod.
+// saw waits until the history in a file contains a pod.
 func saw(t *testing.T, path, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -132,7 +131,7 @@ func saw(t *testing.T, path, name string) {
 	}, patience, 20*time.Millisecond, "the history does not tell of the pod %s", name)
 }
 
-// recording is simrun as it records a server, once it has written two pods to a file.
+// recording is simrun recording a server, once it has written two pods to a file.
 func recording(t *testing.T) (api *fakeAPI, c *exec.Cmd, out string, stderr *bytes.Buffer) {
 	t.Helper()
 	api, out = startFakeAPI(t), filepath.Join(t.TempDir(), "history.jsonl")
@@ -161,7 +160,7 @@ func TestWhatIsRecordedCanBeJudged(t *testing.T) {
 	stdout := simrunExits(t, exitPassed, "check", out)
 	require.NotContains(t, stdout, "cut short")
 
-	// What was recorded can be a source of another history.
+	// A recording can be a source of another history.
 	stdout = simrunExits(t, exitPassed, "import", "history", out)
 	header, h, err := traces.ReadValidHistory(strings.NewReader(stdout))
 	require.NoError(t, err)

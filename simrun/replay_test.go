@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// recordRun leaves the artifacts of a run and returns their folder.
+// recordRun writes the artifacts of a run and returns their folder.
 func recordRun(t *testing.T, arguments ...string) string {
 	t.Helper()
 	out := t.TempDir()
@@ -48,7 +48,7 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 	}
 }
 
-// A run whose schedule branches is reproduced from text: the seed and the places.
+// A run with branches is reproduced from text: the seed and the places.
 func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 	calm := []string{"--target", "forgetful", "--scenario", "calm", "--operations", "60"}
 	recipe := []string{"--branch", "decision=1000,seed=5", "--branch", "20s,seed=6"}
@@ -105,7 +105,7 @@ func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 	}
 }
 
-// A folder of before its files were compressed replays like any other.
+// A folder from before compression replays like any other.
 func TestAFolderOfVersion1Replays(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	for _, name := range []string{"tape.bin", "history.jsonl"} {
@@ -123,7 +123,7 @@ func TestAFolderOfVersion1Replays(t *testing.T) {
 	simrunExits(t, exitPassed, "check", folder)
 }
 
-// What a crash cuts short says so, and how far it goes.
+// A file that a crash has truncated is reported, with how far it goes.
 func TestATruncatedFolderIsRefused(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	for name, says := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// failing leaves the artifacts of a run whose watches lose events.
+// failing returns the artifacts of a run whose watches lose events.
 func failing(t *testing.T) string {
 	return recordRun(t, "--target", "forgetful", "--scenario", "calm")
 }
@@ -73,8 +73,8 @@ func TestARunThatPassesIsNotShrunk(t *testing.T) {
 	require.NoDirExists(t, folder+"-shrunk")
 }
 
-// A run that is taken apart, with nothing left out, is the same run: otherwise its
-// failure is lost before the search for a smaller one has begun.
+// A run that is taken apart, with nothing left out, is the same run: otherwise its failure would be
+// lost before shrinking begins.
 func TestARunTakenApartIsTheSameRun(t *testing.T) {
 	for _, name := range []string{"minute", "reinit", "pair"} {
 		for seed := range uint64(4) {

@@ -11,14 +11,14 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// specOf is what `simrun spec` prints for some flags.
+// specOf returns the output of `simrun spec` for some flags.
 func specOf(t *testing.T, flags ...string) (spec scenario.Spec) {
 	t.Helper()
 	require.NoError(t, json.NewDecoder(strings.NewReader(inProcess(t, append([]string{"spec"}, flags...)...))).Decode(&spec))
 	return spec
 }
 
-// A hunt asks simrun for its specs, so that it takes every flag, as a run does.
+// A hunt gets its specs from simrun, so that it takes every flag that a run does.
 func TestTheRunsOfEveryMutantAreKnown(t *testing.T) {
 	for _, m := range mutant.All() {
 		flags := m.Hunt

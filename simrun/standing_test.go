@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// simulated is the history of a run that simrun makes.
+// simulated returns the history of a run.
 func simulated(t *testing.T, arguments ...string) *model.History {
 	t.Helper()
 	read, err := judge.Read(recordRun(t, arguments...), nil)
@@ -19,7 +19,7 @@ func simulated(t *testing.T, arguments ...string) *model.History {
 	return read.History
 }
 
-// windowsDuring are those that a server's cache held between two times.
+// windowsDuring returns the windows of a server's cache between two times.
 func windowsDuring(h *model.History, server string, from, to int64) (windows []model.CacheWindow) {
 	for _, window := range h.Windows {
 		if window.Server != server || window.Time > to {
@@ -33,15 +33,15 @@ func windowsDuring(h *model.History, server string, from, to int64) (windows []m
 	return windows
 }
 
-// TestWindowsAreWhatServersAnswerWatchesBy holds what a run saw of the caches against
-// what they answered: 410 to watches from below the window alone.
+// TestWindowsAreWhatServersAnswerWatchesBy compares the recorded windows of caches with their
+// answers: 410 only to watches from below the window.
 func TestWindowsAreWhatServersAnswerWatchesBy(t *testing.T) {
 	for _, target := range []string{"cacher", "kubernetes"} {
 		t.Run(target, func(t *testing.T) {
 			h := simulated(t, "--seed", "4", "--scenario", "reinit", "--target", target)
 			opened, expired, reinitialized := 0, 0, 0
 			for _, s := range h.Streams {
-				// A server says 410 in its answer, or in the first event.
+				// A server reports 410 in its answer, or in the first event.
 				gone := s.Err == model.Expired || len(s.Events) > 0 && s.Events[0].Err == model.Expired
 				if s.RV <= 0 || s.InitialEvents || s.Return == model.Pending || !gone && len(s.Events) == 0 {
 					continue
@@ -68,7 +68,7 @@ func TestWindowsAreWhatServersAnswerWatchesBy(t *testing.T) {
 	}
 }
 
-// TestLeadersAreMembers has etcd change its leader.
+// TestLeadersAreMembers makes etcd change its leader.
 func TestLeadersAreMembers(t *testing.T) {
 	h := simulated(t, "--seed", "4", "--scenario", "storm", "--target", "cacher")
 	led, term := map[string]bool{}, int64(0)

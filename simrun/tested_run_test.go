@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The folder of a run of tests is enough to run its failure again and to explain it.
+// The folder of a run of tests suffices to replay its failure and to explain it.
 func TestTheFolderOfATestedRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
@@ -35,7 +35,7 @@ func TestTheFolderOfATestedRun(t *testing.T) {
 	require.Contains(t, said, "expected the hash 0123456789abcdef, found "+failure.ShownHash)
 }
 
-// What cannot be run again or explained is said in a sentence.
+// What cannot be replayed or explained is reported in a sentence.
 func TestWrongUseOfTheFolderOfATestedRun(t *testing.T) {
 	for name, row := range map[string]struct {
 		asked, report, arguments string

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every scenario of a target that is tested is a test there.
+// Every scenario of a tested target is a test there.
 func TestScenariosThatAreTestsAreThere(t *testing.T) {
 	for _, target := range testedTargets {
 		files, err := filepath.Glob(filepath.Join("..", target.Tests.Module, target.Tests.Package, "*_test.go"))

@@ -21,7 +21,7 @@ func requireRefused(t *testing.T, says string, code int, stdout, stderr string) 
 	require.Contains(t, stderr, says)
 }
 
-// refused runs simrun, which has to refuse what it is given.
+// refused runs simrun, which must reject its arguments.
 func refused(t *testing.T, says string, arguments ...string) {
 	t.Helper()
 	code, stdout, stderr := simrun(t, arguments...)
@@ -143,13 +143,13 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"import of other files": {"import audit a=" + log, log + ":1 (byte 0): expected an audit event"},
 		"import of no file":     {"import kubectl a=/nowhere", "expected a file to import, found that it cannot be"},
 
-		// Commands that cannot run the tests of a target say so, whether it is named or a mutant that only it has.
+		// Commands that cannot run the tests of a target say so, whether it is named or implied by a mutant.
 		"explored tests":           {"explore --target controlplane", "expected another target than controlplane"},
 		"campaign of tests":        {"campaign --seeds 1-2 --target http", "expected another target than http"},
 		"campaign of controlplane": {"campaign --seeds 1-2 --mutant RS02", "expected another target than controlplane"},
 		"campaign of operator":     {"campaign --seeds 1-2 --mutant OP05", "expected another target than operator"},
 
-		// What such a target cannot do is said before anything is built.
+		// What such a target cannot do is reported before anything is built.
 		"tests of no seed":          {"--target controlplane", "expected --seed or --seeds, found neither"},
 		"tests for a time":          {"--target controlplane --seed 1 --duration 1m", "--duration: expected only --scenario, --seed, "},
 		"other scenario of tests":   {"--target controlplane --seed 1 --scenario storm", `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, job-storm, crd-conversion, rollout`},
@@ -171,7 +171,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 	}
 }
 
-// Which shard a process has is what its pod says, if there is one.
+// In a pod, the shard must be the pod's.
 func TestThePodOfAShardIsChecked(t *testing.T) {
 	for _, row := range []struct{ arguments, index, says string }{
 		{"campaign --seeds 1-9", "2", "expected their number in --shards"},

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fields are what --json promises.
+// fields are those that --json promises.
 var fields = []string{
 	"seed", "target", "verdict", "hash", "decisions", "simulated_seconds", "wall_seconds", "check_seconds",
 	"operations", "watch_events", "faults", "violations",
@@ -58,7 +58,7 @@ func TestEachVerdictHasItsExitCode(t *testing.T) {
 	}
 }
 
-// What fails because etcd's quota is used up is no fault of the caches.
+// A failure because etcd's quota is used up is not the caches' fault.
 func TestALackOfSpaceIsAFault(t *testing.T) {
 	stdout := simrunExits(t, exitPassed, "--seed", "7", "--set", "quota=5", "--set", "kinds=none", "-v")
 	require.Regexp(t, `[1-9][0-9]*\s+faults`, stdout)
@@ -72,7 +72,7 @@ func TestRangeCountsItsVerdicts(t *testing.T) {
 	require.Contains(t, stderr, "Reliable broken in ")
 }
 
-// A run of a range keeps artifacts if it fails, and only then.
+// A run of a range keeps artifacts only if it fails.
 func TestRangeKeepsTheArtifactsOfFailures(t *testing.T) {
 	for target, kept := range map[string]int{"forgetful": 2, targets[0].Name: 0} {
 		c, _, _ := command(t, "--seeds", "7-8", "--scenario", "calm", "--target", target)

@@ -20,8 +20,8 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// A run that ends its process, or cannot go on, is one run with a verdict and a folder,
-// and those beside it are what they are without it.
+// A run that ends its process, or cannot continue, is one run with a verdict and a folder, and does
+// not affect other runs.
 func TestARunThatMisbehavesIsOneRun(t *testing.T) {
 	_, sound, _ := simrun(t, strings.Fields("--seeds 1-6 --scenario calm --target behaving --json")...)
 	for _, row := range []struct {
@@ -59,8 +59,8 @@ func TestARunThatMisbehavesIsOneRun(t *testing.T) {
 	}
 }
 
-// What kills a process from outside is no verdict: the seed is run again, and where that
-// helps nothing it has none. A campaign does not keep it either, but does it later.
+// A process killed from outside is no verdict: the seed is retried, and if that does not help it
+// has none. A campaign does not keep it, but retries it later.
 func TestAProcessThatIsKilledFromOutsideIsNoVerdict(t *testing.T) {
 	const why = "the process of the run was ended from outside: seed "
 	flags := strings.Fields("--seeds 1-6 --scenario calm --workers 1 --json")
@@ -101,7 +101,7 @@ func TestAProcessThatIsKilledFromOutsideIsNoVerdict(t *testing.T) {
 	}
 }
 
-// verdicts are those that --json has printed.
+// verdicts returns the verdicts that --json has printed.
 func verdicts(t *testing.T, stdout string) (all []scenario.Verdict) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {
@@ -141,7 +141,7 @@ func TestARunThatTakesTooLongIsOneRun(t *testing.T) {
 	}
 }
 
-// A template that does not come up is the failure of each of its runs.
+// A template that does not boot is the failure of each of its runs.
 func TestATemplateThatDoesNotBootFailsItsRuns(t *testing.T) {
 	out := t.TempDir()
 	code, stdout, stderr := simrun(t, "--seeds", "1-2", "--scenario", "minute", "--target", "bootless", "--out", out)
@@ -153,7 +153,7 @@ func TestATemplateThatDoesNotBootFailsItsRuns(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A run in place takes its worker with it, and is a failure all the same.
+// A run in place ends with its worker, and is a failure nevertheless.
 func TestARunThatDiesInPlaceLeavesAFolder(t *testing.T) {
 	out := t.TempDir()
 	stdout := simrunExits(t, exitFailed, "--seeds", "1-2", "--no-fork", "--scenario", "calm", "--target", "panicking", "--out", out)
@@ -163,7 +163,7 @@ func TestARunThatDiesInPlaceLeavesAFolder(t *testing.T) {
 	require.Greater(t, len(recorded.Tape), 100)
 }
 
-// What a run is a function of, and its decisions so far, are there if its process dies.
+// If a run's process dies, its spec and its decisions so far are kept.
 func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out")
 	stdout := simrunExits(t, exitFailed, "--seed", "3", "--target", "panicking", "--out", folder)

@@ -19,9 +19,9 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// TestAnswersCanBeDisturbed has a program with an informer, which knows nothing new while its watches are
-// withheld, catches up afterwards, watches again when its watch has ended, and receives events while all
-// that it asks fails.
+// TestAnswersCanBeDisturbed has a program with an informer, which is stale while its watches are
+// withheld, catches up afterwards, resumes a watch that has ended, and receives events while all its
+// requests fail.
 func TestAnswersCanBeDisturbed(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		var client kubernetes.Interface
@@ -51,7 +51,7 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 				return err
 			}
 			for err := create(); err != nil && !apierrors.IsAlreadyExists(err); err = create() {
-				time.Sleep(time.Second) // a server gives up a connection whose client is held up for two seconds
+				time.Sleep(time.Second) // a server drops the connection of a client that stalls for two seconds
 			}
 			time.Sleep(5 * time.Second)
 		}
@@ -125,7 +125,7 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 	})
 }
 
-// roundTripper is a function that is an http.RoundTripper.
+// roundTripper adapts a function to http.RoundTripper.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }

@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// Every seed begins with what Config.Boot has left: objects, programs that go on, and variables,
+// Every seed begins with what Config.Boot has left: objects, running programs, and variables,
 // whatever the seed before it did with them.
 func TestSeedsGoOnFromBoot(t *testing.T) {
 	steps := 0

@@ -129,12 +129,13 @@ func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.S
 // Client returns a client with that configuration.
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
 
-// Go starts a program on a machine of its own with the given name, which faults can cut off, slow
-// down and crash. From the first program on, the seed decides which goroutines are stalled. run
-// gets a client configuration, and a context that is done at the end of the test. If it returns
-// earlier or calls os.Exit, it is restarted after 10 s, as a kubelet does. It must create
-// everything it needs: variables of the test binary survive a crash, unlike those of a real
-// process. Its connections go to the API servers in turn.
+// Go starts a program on a machine of its own with the given name, which faults can cut
+// off, slow down and crash. From the first program on, the seed decides which goroutines
+// are stalled. run gets a client configuration, and a context that is done at the end of
+// the test. If it returns earlier or calls os.Exit, it is restarted after 10 s, as a
+// kubelet does. It must create everything it needs: variables of the test binary survive
+// a crash, unlike those of a real process. Its connections go to the API servers in
+// turn.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()
 	for _, other := range c.programs {

@@ -25,7 +25,7 @@ const lose = "WATCHSIM_TEST_LOSE"
 // goal is how far each program counts.
 const goal = 5
 
-// TestCounter has two programs that count in one object.
+// TestCounter has two programs that increment one object.
 func TestCounter(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{Servers: 2}, func(t *simtest.T, c *simtest.Cluster) {
 		maps := c.Client().CoreV1().ConfigMaps("default")
@@ -51,7 +51,7 @@ func TestCounter(t *testing.T) {
 	})
 }
 
-// count counts to the goal under a name, and says when it has done so by waiting.
+// count counts to the goal under a name, and then waits.
 func count(ctx context.Context, maps typed.ConfigMapInterface, name string, t *simtest.T) error {
 	for written := false; ; {
 		counter, err := maps.Get(ctx, "counter", metav1.GetOptions{})
@@ -68,7 +68,7 @@ func count(ctx context.Context, maps typed.ConfigMapInterface, name string, t *s
 		}
 		counter.Data[name] = strconv.Itoa(n + 1)
 		if os.Getenv(lose) != "" {
-			counter.ResourceVersion = "" // without a precondition, what the other one wrote is lost
+			counter.ResourceVersion = "" // without a precondition, the other one's update is lost
 		}
 		_, err = maps.Update(ctx, counter, metav1.UpdateOptions{})
 		t.Sometimes("a conflict", apierrors.IsConflict(err))

@@ -29,8 +29,8 @@ func gadget(name string, size int64) *unstructured.Unstructured {
 	}}
 }
 
-// TestCustomResources has a controller with an informer and a queue that writes to the
-// status of each object what it has seen of it.
+// TestCustomResources has a controller with an informer and a queue that writes the observed size
+// of each object to its status.
 func TestCustomResources(t *testing.T) {
 	config := simtest.Config{Members: 3, Servers: 2, Cache: simtest.Watchsim, CRDs: []string{"testdata/crds"}}
 	simtest.Seeds(t, config, func(t *simtest.T, c *simtest.Cluster) {
@@ -64,7 +64,7 @@ func TestCustomResources(t *testing.T) {
 	})
 }
 
-// set creates or updates a gadget, however often it takes.
+// set creates or updates a gadget, with retries.
 func set(t *simtest.T, objects dynamic.ResourceInterface, name string, size int64) {
 	for {
 		have, err := objects.Get(t.Context(), name, metav1.GetOptions{})

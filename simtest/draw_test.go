@@ -35,7 +35,7 @@ func TestDraws(t *testing.T) {
 	})
 }
 
-// TestRepeats has a bug that shows when an object is created, updated and deleted in a row.
+// TestRepeats has a bug that shows when an object is created, updated and deleted in succession.
 func TestRepeats(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		maps, row := c.Client().CoreV1().ConfigMaps("default"), ""
@@ -70,7 +70,7 @@ func TestRepeats(t *testing.T) {
 	})
 }
 
-// A failure keeps the actions that it needs, with what they have drawn.
+// A failure keeps the actions that it needs, with their drawn values.
 func TestActionsShrink(t *testing.T) {
 	dir := t.TempDir()
 	out := fails(t, dir, "TestRepeats", "-simtest.seeds=50", "-simtest.shrink=5m")
@@ -82,7 +82,7 @@ func TestActionsShrink(t *testing.T) {
 	}
 }
 
-// startsTwice has a program that does not bear to be started twice.
+// startsTwice has a program that fails when it is restarted.
 func startsTwice(t *testing.T, begin func(*simtest.T, *simtest.Cluster)) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		starts := 0
@@ -109,7 +109,7 @@ func TestDrawsPlans(t *testing.T) {
 	})
 }
 
-// One fault is left of the faults of a seed, and of a plan that was drawn; it is kept, and happens again.
+// Of a seed's faults, and of a drawn plan, one is left; it is kept, and the failure reproduces.
 func TestPlansShrink(t *testing.T) {
 	for _, test := range []string{"TestHasFaults", "TestDrawsPlans"} {
 		dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestPlansShrink(t *testing.T) {
 	}
 }
 
-// TestBreaksLate has faults begin after 20 s.
+// TestBreaksLate begins its faults after 20 s.
 func TestBreaksLate(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		time.Sleep(20 * time.Second)
@@ -135,7 +135,7 @@ func TestBreaksLate(t *testing.T) {
 	})
 }
 
-// Faults are told by the clock of requests, and kept as Inject takes them.
+// Faults are reported on the clock of requests, and kept as Inject takes them.
 func TestFaultsAreToldByTheClockOfRequests(t *testing.T) {
 	dir := t.TempDir()
 	out := fails(t, dir, "TestBreaksLate", "-simtest.seeds=1", "-simtest.shrink=0")
@@ -145,14 +145,14 @@ func TestFaultsAreToldByTheClockOfRequests(t *testing.T) {
 	require.Contains(t, string(kept), "\nat 1s compaction revision=current\n")
 }
 
-// TestDrawsInVain asks for what no generator finds.
+// TestDrawsInVain draws what no generator can produce.
 func TestDrawsInVain(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) {
 		simtest.Draw(t, rapid.Int().Filter(func(int) bool { return false }), "nothing")
 	})
 }
 
-// What is drawn follows from the seed, is made as simple as can be, and is kept.
+// Drawn values follow from the seed, are simplified, and are kept.
 func TestWhatIsDrawnShrinks(t *testing.T) {
 	dir := t.TempDir()
 	out := fails(t, dir, "TestDraws", "-simtest.seeds=50", "-simtest.shrink=5m")

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Half of the seeds encrypt nothing. The others encrypt each choice of resources, have either sort of outage, and change keys
+// Half of the seeds encrypt nothing. The others encrypt each choice of resources, have either kind of outage, and rotate keys
 // up to three times.
 func TestWhatSeedsEncrypt(t *testing.T) {
 	const seeds = 600

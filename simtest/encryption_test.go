@@ -35,9 +35,9 @@ func stored(ctx context.Context, key string) (string, error) {
 	return string(got.Kvs[0].Value), nil
 }
 
-// TestEncryption: the API servers encrypt what lies in etcd, the judge reads it nevertheless, and a server
-// that starts while the key management service is out stores no secrets until it is there again. Then it has a
-// new key, which another server does not learn of that is cut off from the service.
+// TestEncryption: the API servers encrypt values in etcd, the oracle reads them nevertheless, and a server
+// that starts during an outage of the key management service stores no secrets until it is over. Then it has a
+// new key, which another server that is cut off from the service cannot read.
 func TestEncryption(t *testing.T) {
 	const plain, key = "what nobody must read", "/registry/secrets/default/before"
 	outage, err := faults.Parse(`# watchsim plan v1

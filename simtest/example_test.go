@@ -15,8 +15,8 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// A program creates an object, and is crashed and cut off meanwhile. Only tests can run this, as
-// Seeds needs their *testing.T.
+// A program creates an object while it is crashed and cut off. Only tests can run this, as Seeds
+// needs their *testing.T.
 func ExampleSeeds() {
 	_ = func(t *testing.T) { // func TestCreates
 		simtest.Seeds(t, simtest.Config{Servers: 2}, func(t *simtest.T, c *simtest.Cluster) {
@@ -38,8 +38,7 @@ func ExampleSeeds() {
 	}
 }
 
-// Objects are created and deleted in an order that is drawn, and an invariant is checked after
-// each action.
+// Objects are created and deleted in a drawn order, and an invariant is checked after each action.
 func ExampleRepeat() {
 	_ = func(t *testing.T) { // func TestInAnyOrder
 		simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
@@ -82,7 +81,7 @@ func ExampleProperty() {
 	}
 }
 
-// These are names for -simtest.faults.
+// Kinds returns names for -simtest.faults.
 func ExampleKinds() {
 	fmt.Println(simtest.Kinds(simtest.Config{})[:3])
 	// Output: [compaction etcd-restart etcd-crash]

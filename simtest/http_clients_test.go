@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// namespace is where the objects of a resource are.
+// namespace draws the namespace of a resource's objects.
 func (of askedOf) namespace() string {
 	if of.global {
 		return ""
@@ -29,7 +29,7 @@ func (of askedOf) namespace() string {
 	return oneOf(namespaces...)
 }
 
-// object is a new version of an object.
+// object returns a new version of an object.
 func (u *usage) object(of askedOf, namespace, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": of.GroupVersion().String(), "kind": of.kind,
@@ -75,7 +75,7 @@ func (u *usage) write(ctx context.Context, config *rest.Config) error {
 			what = "update"
 			if rand.IntN(5) == 0 {
 				what = "update unread"
-				result, err = objects.Update(ctx, made, metav1.UpdateOptions{}) // which some resources are created by
+				result, err = objects.Update(ctx, made, metav1.UpdateOptions{}) // some resources allow creation by update
 				break
 			}
 			var have *unstructured.Unstructured
@@ -89,7 +89,7 @@ func (u *usage) write(ctx context.Context, config *rest.Config) error {
 					have.SetAnnotations(made.GetAnnotations())
 				}
 				if rand.IntN(5) == 0 {
-					have.SetResourceVersion("") // whatever there is
+					have.SetResourceVersion("") // unconditionally
 				}
 				result, err = objects.Update(ctx, have, metav1.UpdateOptions{})
 			}
@@ -133,13 +133,13 @@ func (u *usage) write(ctx context.Context, config *rest.Config) error {
 	return wait(ctx)
 }
 
-// wait has a program stay, as one that returns is started again.
+// wait keeps a program running, as one that returns is restarted.
 func wait(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// encodings are what clients accept.
+// encoding draws an Accept header.
 func (of askedOf) encoding() string {
 	all := []string{
 		"application/json", "application/json",
@@ -153,7 +153,7 @@ func (of askedOf) encoding() string {
 	return oneOf(all...)
 }
 
-// path is where the objects of a resource are served, of a namespace or of all.
+// path is the URL path of a resource's objects, in a namespace or in all.
 func (of askedOf) path() string {
 	path := "/api/v1"
 	if of.Group != "" {
@@ -165,7 +165,7 @@ func (of askedOf) path() string {
 	return path + "/" + of.Resource
 }
 
-// selectors adds selectors to a query, as often as not.
+// selectors adds selectors to a query with a probability of one half.
 func (of askedOf) selectors(query url.Values) {
 	if rand.IntN(3) == 0 {
 		query.Set("labelSelector", oneOf("colour=red", "colour!=red", "colour in (red,blue)", "!colour"))
@@ -179,7 +179,7 @@ func (of askedOf) selectors(query url.Values) {
 	}
 }
 
-// get asks for something. Whoever is answered has to read it and close it.
+// get sends a request. The caller must read and close the answer.
 func get(ctx context.Context, client *http.Client, config *rest.Config, path, accept string, query url.Values) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path+"?"+query.Encode(), nil)
 	if err != nil {
@@ -195,7 +195,7 @@ func get(ctx context.Context, client *http.Client, config *rest.Config, path, ac
 	return response, err
 }
 
-// told is what clients read of an answer.
+// told is what a client read of an answer.
 type told struct {
 	Metadata struct{ ResourceVersion, Continue string }
 	Object   struct {
@@ -243,7 +243,7 @@ func (u *usage) read(ctx context.Context, config *rest.Config) error {
 			response.Body.Close()
 			var answer told
 			if err != nil || json.Unmarshal(text, &answer) != nil {
-				break // it is not JSON, or not whole
+				break // not JSON, or truncated
 			}
 			u.learn(of, answer.Metadata.ResourceVersion, what)
 			if answer.Metadata.Continue == "" {
@@ -260,7 +260,7 @@ func (u *usage) read(ctx context.Context, config *rest.Config) error {
 	return wait(ctx)
 }
 
-// watch watches objects, from somewhere on, and goes on where a watch has ended, as often as not.
+// watch watches objects, from anywhere, and resumes where a watch has ended with a probability of one half.
 func (u *usage) watch(ctx context.Context, config *rest.Config) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -303,7 +303,7 @@ func (u *usage) watch(ctx context.Context, config *rest.Config) error {
 	return wait(ctx)
 }
 
-// follow reads a watch until it ends or for some time, and returns the last resourceVersion.
+// follow reads a watch until it ends or for a time, and returns the last resourceVersion.
 func (u *usage) follow(ctx context.Context, client *http.Client, config *rest.Config, of askedOf, path, accept, what string, query url.Values) (last string) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(rand.ExpFloat64()*float64(5*time.Second)))
 	defer cancel()

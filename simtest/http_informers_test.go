@@ -32,7 +32,7 @@ type informed struct {
 	now   cache.Store // of its current life
 }
 
-// informer draws one.
+// informer draws an informer.
 func (u *usage) informer() *informed {
 	one := &informed{of: u.of(), namespace: metav1.NamespaceAll, labels: oneOf("", "", "colour=red")}
 	if !one.of.global {
@@ -47,7 +47,7 @@ func (u *usage) informer() *informed {
 	return one
 }
 
-// informerKinds are the sorts of informers that client-go has.
+// informerKinds are client-go's kinds of informers.
 var informerKinds = map[string]func(*rest.Config, *informed) (cache.SharedIndexInformer, error){
 	"dynamic": func(config *rest.Config, one *informed) (cache.SharedIndexInformer, error) {
 		client, err := dynamic.NewForConfig(config)
@@ -79,7 +79,7 @@ func typedInformer(accept string) func(*rest.Config, *informed) (cache.SharedInd
 
 func (i *informed) tweak(options *metav1.ListOptions) { options.LabelSelector = i.labels }
 
-// run has the informer until the program ends.
+// run runs the informer until the program ends.
 func (i *informed) run(ctx context.Context, config *rest.Config) error {
 	informer, err := i.begin(config, i)
 	if err != nil {
@@ -92,7 +92,7 @@ func (i *informed) run(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// has is an error unless the informer has what is in a list.
+// has returns an error unless the informer has exactly the objects of a list.
 func (i *informed) has(list *metav1.PartialObjectMetadataList) error {
 	store := i.store()
 	if store == nil {

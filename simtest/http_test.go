@@ -20,8 +20,8 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// clients has some of each sort of client ask several API servers for anything that they can, of several resources, in any
-// encoding, while faults happen. What they are answered is judged by the oracle, and informers have what is there in the end.
+// clients has clients of each kind send any request they can to several API servers, for several resources, in any encoding,
+// while faults happen. The oracle judges the answers, and informers must converge.
 func clients(t *testing.T, config simtest.Config) {
 	definitions := t.TempDir()
 	require.NoError(t, os.CopyFS(definitions, crds))
@@ -71,13 +71,13 @@ func clients(t *testing.T, config simtest.Config) {
 	})
 }
 
-// crds are in the binary, as simrun runs it in another folder.
+// crds are embedded, as simrun runs the binary in another folder.
 //
 //go:embed testdata/crds
 var crds embed.FS
 
-// API servers with these caches keep events for ten seconds. One of them serves CBOR, too, and stores custom resources in it, which is an
-// alpha feature (CBORServingAndStorage).
+// API servers with these caches keep events for ten seconds. One of them also serves CBOR, and stores custom resources in it,
+// which is an alpha feature (CBORServingAndStorage).
 const (
 	briefKubernetes simtest.Cache = "kubernetes with brief events"
 	briefWatchsim   simtest.Cache = "watchsim with brief events"
@@ -91,20 +91,20 @@ func init() {
 	}
 }
 
-// TestClients is with Kubernetes' cache.
+// TestClients uses Kubernetes' cache.
 func TestClients(t *testing.T) { clients(t, simtest.Config{Servers: 2, Cache: briefKubernetes}) }
 
-// TestClientsOfWatchsim is with the project's own.
+// TestClientsOfWatchsim uses the project's own.
 func TestClientsOfWatchsim(t *testing.T) {
 	clients(t, simtest.Config{Servers: 2, Cache: briefWatchsim})
 }
 
-// TestClientsOfManyServers is with three API servers over three etcd members.
+// TestClientsOfManyServers has three API servers and three etcd members.
 func TestClientsOfManyServers(t *testing.T) {
 	clients(t, simtest.Config{Servers: 3, Members: 3, Cache: cborKubernetes})
 }
 
-// askedOf is a resource that clients ask for.
+// askedOf is a resource that clients request.
 type askedOf struct {
 	schema.GroupVersionResource
 	kind   string
@@ -123,7 +123,7 @@ var asked = []askedOf{
 }
 
 var (
-	// Some names and namespaces are prefixes of others, and follow them in etcd before or after the slash.
+	// Some names and namespaces are prefixes of others, and sort in etcd before or after the slash.
 	names      = []string{"a", "a-b", "a.b", "ab", "b", "c", "d", "e"}
 	namespaces = []string{"default", "default-2"}
 	colours    = []string{"red", "blue", "green"}
@@ -131,7 +131,7 @@ var (
 
 func oneOf[E any](all ...E) E { return all[rand.IntN(len(all))] }
 
-// usage is what the clients of a run do. They share what they know, as the simulation runs one goroutine at a time.
+// usage is the state of a run's clients. They share it without a lock, as the simulation runs one goroutine at a time.
 type usage struct {
 	until     time.Time
 	resources []int // of asked
@@ -151,7 +151,7 @@ func (u *usage) over(ctx context.Context) bool {
 	return ctx.Err() != nil || time.Now().After(u.until)
 }
 
-// learn notes a resourceVersion that somebody was told, and that something was done.
+// learn notes a resourceVersion that a client has seen, and that something was done.
 func (u *usage) learn(of askedOf, version, what string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -164,7 +164,7 @@ func (u *usage) learn(of askedOf, version, what string) {
 	u.did[what]++
 }
 
-// version is one that somebody was told, an old one at times, or one that may be in the future.
+// version draws a resourceVersion that a client has seen, sometimes an old one, or one that may be in the future.
 func (u *usage) version(of askedOf) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// TestObjects has API servers accept what is drawn, which has each field of the schema now and
-// then.
+// TestObjects requires API servers to accept drawn objects, which must cover each field of the
+// schema.
 func TestObjects(t *testing.T) {
 	t.Cleanup(func() { require.False(t, t.Skipped(), "no seed could draw its objects") })
 	config := simtest.Config{CRDs: []string{"testdata/crds", "testdata/objects"}}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThePageBeginsWithATestThatWorks does what a reader of docs/simtest.md does: the file that the page begins with, in a
-// module of its own, fails for the mistake that is in it, again with the line that is printed, and without the mistake it passes.
+// TestThePageBeginsWithATestThatWorks follows docs/simtest.md: the file at its beginning, in a module of its own, fails because
+// of its bug, fails again with the printed command, and passes without the bug.
 func TestThePageBeginsWithATestThatWorks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it builds a test twice")
@@ -47,7 +47,7 @@ func TestThePageBeginsWithATestThatWorks(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// A definition that has changed is no result that the go command has in its cache.
+// A changed definition invalidates the go command's cached result.
 func TestADefinitionThatChangesIsReadAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it builds a test")
@@ -78,8 +78,8 @@ func TestBoots(t *testing.T) {
 	require.Error(t, err, out)
 }
 
-// elsewhere returns functions that write a file of a module of its own, and that run its test with arguments. What is
-// written is an hour old, as the go command puts nothing into its cache that depends on a file just written.
+// elsewhere returns functions that write a file of a separate module, and run its test with arguments. Files get a
+// time an hour ago, as the go command caches no result that depends on a file just written.
 func elsewhere(t *testing.T) (write func(name, text string), run func(arguments ...string) (string, error)) {
 	t.Helper()
 	project, err := filepath.Abs("..")

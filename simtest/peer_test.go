@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
-// What the machine does is no verdict on a seed.
+// What the machine does is not a verdict on a seed.
 func TestVerdict(t *testing.T) {
 	well, failed := report{Hash: 7}, report{Failed: true, Cause: fork.Panicked, Stop: "it panicked"}
 	killed, late := report{Failed: true, Cause: fork.Killed, Stop: "it was killed"}, report{Failed: true, Cause: fork.TookTooLong, Stop: "it took too long"}

@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// sizes are those of objects that a test creates.
+// sizes are the sizes of objects that a test creates.
 type sizes struct {
 	First time.Duration
 	Of    []int
@@ -30,7 +30,7 @@ var drawSizes = rapid.Custom(func(t *rapid.T) sizes {
 	}
 })
 
-// creates creates objects, and has a bug with those that have more than so many bytes.
+// creates returns a test that creates objects, with a bug for those larger than the limit.
 func creates(limit int) func(*simtest.T, *simtest.Cluster, sizes) {
 	return func(t *simtest.T, c *simtest.Cluster, value sizes) {
 		c.Faults(10 * time.Second)
@@ -61,7 +61,7 @@ func TestFailsWithinRapid(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) { run(draw, drawSizes.Draw(draw, "sizes")) })
 }
 
-// Rapid finds the simplest value, simtest drops the faults, and what was kept fails alike.
+// Rapid finds the simplest value, simtest drops the faults, and the kept failure fails alike.
 func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	dir := t.TempDir()
 	out := fails(t, dir, "TestFailsWithinRapid", "-rapid.nofailfile", "-rapid.seed=3")
@@ -97,14 +97,14 @@ func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	}
 }
 
-// What fails in another way is not a simpler value of the same failure.
+// Another failure is not a simpler value of the same failure.
 func TestRapidStaysWithOneFailure(t *testing.T) {
 	out := fails(t, "", "TestFailsWithinRapid", "-rapid.nofailfile", "-rapid.seed=2", "-simtest.shrink=0")
 	require.Contains(t, out, "a huge object")
 	require.Contains(t, out, `The value was {"First":0,"Of":[50000]}`)
 }
 
-// TestObjectsWithinRapid creates objects of a definition that are drawn outside of the cluster.
+// TestObjectsWithinRapid creates objects of a definition, drawn outside of the cluster.
 func TestObjectsWithinRapid(t *testing.T) {
 	config := simtest.Config{CRDs: []string{"testdata/crds", "testdata/objects"}}
 	run := simtest.Property(t, config, func(t *simtest.T, c *simtest.Cluster, part *unstructured.Unstructured) {
@@ -118,7 +118,7 @@ func TestObjectsWithinRapid(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) { run(draw, parts.Draw(draw, "part")) })
 }
 
-// TestLosesPartOfTheValue has a value that JSON does not keep.
+// TestLosesPartOfTheValue has a value that does not survive JSON.
 func TestLosesPartOfTheValue(t *testing.T) {
 	onlyOutside(t)
 	type value struct{ size int }

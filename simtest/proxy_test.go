@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// mirror copies the data of a ConfigMap to another one of the name of its life, and knows nothing but an address.
+// mirror copies the data of a ConfigMap to another one, named after its life, and knows only an address.
 func mirror(ctx context.Context, address, life string) error {
 	config := &rest.Config{Host: address}
 	if _, err := metadata.NewForConfigOrDie(config).Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).List(ctx, metav1.ListOptions{}); err != nil {
@@ -43,7 +43,7 @@ func mirror(ctx context.Context, address, life string) error {
 	return fmt.Errorf("the watch has ended")
 }
 
-// TestUsesAnAddress has a program that crashes once, and reaches the API by an address in each of its lives.
+// TestUsesAnAddress has a program that crashes once, and reaches the API by address in each life.
 func TestUsesAnAddress(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		maps := c.Client().CoreV1().ConfigMaps("default")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDataRacesAreFound runs tests as `go test -race` runs those of users. The second has none,
+// TestDataRacesAreFound runs tests like users' with `go test -race`. The second has no race,
 // although its programs, API servers and etcd share a process.
 func TestDataRacesAreFound(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Join("testdata", "simtest", "TestRacy"))) })
@@ -26,7 +26,7 @@ func TestDataRacesAreFound(t *testing.T) {
 	}
 }
 
-// A failure is in the same run with the race detector and without it, although the compiler makes deferred calls otherwise.
+// A failure is the same run with and without the race detector, although the compiler then compiles deferred calls differently.
 func TestTheRaceDetectorChangesNoRun(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Join("testdata", "simtest", "TestCounter"))) })
 	failed := regexp.MustCompile(`seed (\d+) failed .*(hash [0-9a-f]{16})`)

@@ -8,8 +8,8 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// TestRacy has a data race, in package bytes: the detector looks at that as it looks at users'
-// packages, and not at this one.
+// TestRacy has a data race in package bytes, which the detector covers like users' packages, but
+// unlike this one.
 func TestRacy(t *testing.T) {
 	inside(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster) {
 		var shared bytes.Buffer

@@ -20,7 +20,7 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// hiding is a proxy before an API server that keeps the events of an object back.
+// hiding is a proxy before an API server that withholds the events of an object.
 type hiding struct{ next http.RoundTripper }
 
 func (h hiding) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -31,7 +31,7 @@ func (h hiding) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// hidden is the body of a watch, of which each line is an event.
+// hidden is the body of a watch, one event per line.
 type hidden struct {
 	io.ReadCloser
 	line []byte
@@ -61,8 +61,8 @@ func TestHides(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		maps := c.Client().CoreV1().ConfigMaps("default")
 		c.Go("watcher", func(ctx context.Context, config *rest.Config) error {
-			config.AcceptContentTypes = "application/json" // or events are no lines
-			recorded := config.WrapTransport               // a transport that is wrapped later lies above it
+			config.AcceptContentTypes = "application/json" // one event per line
+			recorded := config.WrapTransport               // transports wrapped later are above it
 			config.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return recorded(hiding{next}) }
 			factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
 			factory.Core().V1().ConfigMaps().Informer()
@@ -76,11 +76,11 @@ func TestHides(t *testing.T) {
 			_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 			require.NoError(t, err)
 		}
-		time.Sleep(10 * time.Second) // goroutines are held up for up to three
+		time.Sleep(10 * time.Second) // goroutines stall for up to three
 	})
 }
 
-// What a client is shown is judged by what etcd has committed, and can be looked at later.
+// Clients' observations are compared with etcd's commits, and can be inspected later.
 func TestClientsAreJudged(t *testing.T) {
 	dir := t.TempDir()
 	out := fails(t, dir, "TestHides", "-simtest.seeds=1", "-test.artifacts", "-test.outputdir="+dir)

@@ -23,12 +23,12 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// asOutside is the environment variable that makes the tests of this file do what they test,
-// in a process of their own, as `go test` runs those of others.
+// asOutside is the environment variable that makes the tests of this file do their work, in a
+// process of their own, like users' tests under `go test`.
 const asOutside = "WATCHSIM_TEST_OUTSIDE"
 
-// outside runs a test of this binary as users run theirs, in an empty folder unless one is
-// given, and returns what it prints.
+// outside runs a test of this binary as users run theirs, in an empty folder unless one is given,
+// and returns its output.
 func outside(t *testing.T, dir, test string, arguments ...string) (output string, failed bool) {
 	t.Helper()
 	if dir == "" {
@@ -46,7 +46,7 @@ func outside(t *testing.T, dir, test string, arguments ...string) (output string
 	return string(out), err != nil
 }
 
-// only returns the path of the one file that matches a pattern, and what is in it.
+// only returns the path and the content of the one file that matches a pattern.
 func only(t *testing.T, pattern ...string) (path string, content []byte) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(pattern...))
@@ -57,7 +57,7 @@ func only(t *testing.T, pattern ...string) (path string, content []byte) {
 	return found[0], content
 }
 
-// fails returns what a test prints that has to fail when it is run as outside does.
+// fails returns the output of a test that must fail when outside runs it.
 func fails(t *testing.T, dir, test string, arguments ...string) string {
 	t.Helper()
 	output, failed := outside(t, dir, test, arguments...)
@@ -65,7 +65,7 @@ func fails(t *testing.T, dir, test string, arguments ...string) string {
 	return output
 }
 
-// passes is fails for a test that must not fail.
+// passes is like fails for a test that must pass.
 func passes(t *testing.T, dir, test string, arguments ...string) string {
 	t.Helper()
 	output, failed := outside(t, dir, test, arguments...)
@@ -75,7 +75,7 @@ func passes(t *testing.T, dir, test string, arguments ...string) string {
 
 var hashes = regexp.MustCompile(`hash [0-9a-f]{16}`)
 
-// A lost update is found, kept, and found again in the same run.
+// A lost update is found and kept, and reproduces in the same run.
 func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
 	dir := t.TempDir()
 	first := fails(t, dir, "TestCounter", "-simtest.seeds=50")
@@ -105,7 +105,7 @@ func TestSaysItsName(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) { t.Fatalf("the binary is %s", os.Args[0]) })
 }
 
-// The same seed is the same run whatever the binary is called: clients send its name.
+// The same seed is the same run whatever the binary's name, which clients send.
 func TestTheNameOfTheBinaryDoesNotMatter(t *testing.T) {
 	for _, arguments := range [][]string{nil, {"-simtest.no-fork"}} {
 		out := fails(t, "", "TestSaysItsName", append(arguments, "-simtest.seed=1", "-simtest.shrink=0")...)
@@ -125,7 +125,7 @@ func TestWrongUseIsOneSentence(t *testing.T) {
 	}
 }
 
-// inside runs one of the tests below as users would, and skips it otherwise.
+// inside runs one of the tests below as users would; otherwise it skips it.
 func inside(t *testing.T, config simtest.Config, body func(*simtest.T, *simtest.Cluster)) {
 	onlyOutside(t)
 	simtest.Seeds(t, config, body)
@@ -149,7 +149,7 @@ func TestExits(t *testing.T) {
 	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
 		lives := 0
 		c.Go("controller", func(context.Context, *rest.Config) error { lives++; os.Exit(7); return nil })
-		time.Sleep(25 * time.Second) // it is started again every 10 s
+		time.Sleep(25 * time.Second) // it is restarted every 10 s
 		os.Exit(lives)               // the test's own exit ends the run
 	})
 }
@@ -162,7 +162,7 @@ func TestGeneratesNames(t *testing.T) {
 	})
 }
 
-// The random part of a name follows from the seed, and not from when the process started.
+// The random part of a generated name follows from the seed, not from the start time of the process.
 func TestGeneratedNamesAreThoseOfTheSeed(t *testing.T) {
 	first, _ := outside(t, "", "TestGeneratesNames", "-simtest.seed=1")
 	second, _ := outside(t, "", "TestGeneratesNames", "-simtest.seed=1")
@@ -173,14 +173,14 @@ func TestGeneratedNamesAreThoseOfTheSeed(t *testing.T) {
 	require.Equal(t, hashes.FindString(first), hashes.FindString(second))
 }
 
-// TestReadsTheProcess decides by what the seed does not.
+// TestReadsTheProcess depends on more than the seed.
 func TestReadsTheProcess(t *testing.T) {
 	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
 		time.Sleep(time.Duration(os.Getppid()) * time.Millisecond)
 	})
 }
 
-// TestFailsByTheProcess does so, and fails with faults that could be dropped.
+// TestFailsByTheProcess does, too, and fails with faults that could be dropped.
 func TestFailsByTheProcess(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		c.Go("idle", func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil })
@@ -201,7 +201,7 @@ func TestRunsThatDifferAreNoticed(t *testing.T) {
 	require.Contains(t, out, ", each the same run in 2 processes")
 }
 
-// Members that lose their leader end watches in the order of maps.
+// Members that lose their leader end watches in map order.
 func TestThreeMembersRunAlikeEverywhere(t *testing.T) {
 	passes(t, ".", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
 }
@@ -226,7 +226,7 @@ func TestTwoProgramsOfOneName(t *testing.T) {
 	})
 }
 
-// TestTwoWrite has an invariant on what was recorded: one client alone creates ConfigMaps.
+// TestTwoWrite has an invariant on the recording: only one client creates ConfigMaps.
 func TestTwoWrite(t *testing.T) {
 	check := func(seen simtest.Seen) error {
 		by := map[string]bool{}
@@ -252,7 +252,7 @@ func TestTwoWrite(t *testing.T) {
 	})
 }
 
-// TestFills writes until etcd takes no more.
+// TestFills writes until etcd accepts no more.
 func TestFills(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		maps, content := c.Client().CoreV1().ConfigMaps("default"), strings.Repeat("x", 1_000_000)
@@ -273,7 +273,7 @@ func TestNeverReached(t *testing.T) {
 	})
 }
 
-// A program that returns is started again after 10 s, and one that crashes at once.
+// A program that returns is restarted after 10 s, and one that crashes at once.
 func TestProgramsStartAgain(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		var lives []time.Duration
@@ -290,8 +290,8 @@ func TestProgramsStartAgain(t *testing.T) {
 	})
 }
 
-// A load balancer sends each connection of a program to the next API server, and those of
-// different programs begin at different ones.
+// Each connection of a program goes to the next API server, as with a load balancer, and different
+// programs begin at different servers.
 func TestConnectionsAreBalanced(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{Servers: 3}, func(t *simtest.T, c *simtest.Cluster) {
 		reached := map[string][]string{}
@@ -346,7 +346,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 	}
 }
 
-// What came of the seeds is there for programs, too.
+// Programs can read the results, too.
 func TestReportForPrograms(t *testing.T) {
 	read := func(dir string) (o struct {
 		Test    string
@@ -381,7 +381,7 @@ func TestReportForPrograms(t *testing.T) {
 	require.Contains(t, out, "-simtest.report: open nowhere/report.json: no such file or directory")
 }
 
-// A run in place is that in a copy, whether it fails or not.
+// A run in place equals that in a copy, whether it fails or not.
 func TestARunInPlaceIsTheSame(t *testing.T) {
 	for _, test := range []string{"TestConnectionsAreBalanced", "TestCounter", "TestBroken", "TestDraws"} {
 		for _, seed := range []string{"-simtest.seed=1", "-simtest.seed=2"} {

@@ -21,7 +21,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// resource is a resource that each controller has an informer of.
+// resource is a resource for which each controller has an informer.
 type resource struct {
 	schema.GroupVersionResource
 	kind string
@@ -40,7 +40,7 @@ var watched = []resource{
 	{schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}, "EndpointSlice"},
 }
 
-// counted is what clients have asked, and what they were answered.
+// counted counts the requests of clients, and the answers.
 type counted struct {
 	Requests, Lists, Watches, Streams int // streams begin with the state: streaming lists
 	TooMany, Expired                  int // answers with the code 429, and with 410
@@ -96,17 +96,16 @@ func configOf(name string, servers []string, first int, count *counter) *rest.Co
 	}
 }
 
-// marker is the annotation that the write has by which informers show that they are current.
+// marker is the annotation of the write that shows that informers are current.
 const marker = "after-the-restart"
 
-// controller is a program with an informer of each watched resource, which are those of
-// client-go as released.
+// controller is a program with an informer for each watched resource, from the released client-go.
 type controller struct {
 	stores []cache.Store
 	now    func() time.Duration
 	mu     sync.Mutex
-	told   []map[string]string // the version of each object that handlers were told of last
-	marked []time.Duration     // when handlers were told of the marker
+	told   []map[string]string // the version of each object that handlers were last told
+	marked []time.Duration     // when handlers were told the marker
 }
 
 // run starts the informers.
@@ -154,7 +153,7 @@ func (c *controller) full() (count int) {
 	return count
 }
 
-// current returns when its informers were told of the marker, of those that were.
+// current returns when its informers were told the marker, for those that were.
 func (c *controller) current() (at []time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +165,7 @@ func (c *controller) current() (at []time.Duration) {
 	return at
 }
 
-// check compares what the informers hold, and what handlers were told last, with the newest
+// check compares the contents of informers, and what handlers were last told, with the newest
 // versions of all objects, by resource and name.
 func (c *controller) check(newest []map[string]string) error {
 	c.mu.Lock()

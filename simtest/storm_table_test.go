@@ -21,19 +21,19 @@ var (
 	sizesFlag = flag.String("watches", "100,500,1000,2000,5000", "how many watches there are in the storms of TestTable")
 )
 
-// bothCaches are those of caches, in the order in which storms run.
+// bothCaches are the keys of caches, in the order in which storms run.
 var bothCaches = []string{"kubernetes", "cacher"}
 
 // maxLists is how many lists may reach etcd because a server restarts: one for each resource that
-// it serves, however many clients return. Of range requests there are others, such as those that
-// read leases and objects that are written.
+// it serves, however many clients return. Other range requests also occur, such as reads of leases
+// and of objects to be written.
 const (
 	maxLists = 30
 	maxReads = 200
 )
 
-// TestSmallStorm has all informers be current again, with no event lost (check of runner compares
-// them with what is stored), and etcd not know how many there are. The same storm is the same run.
+// TestSmallStorm requires all informers to become current again, with no event lost (runner.check compares them
+// with the stored objects), and the load on etcd to be independent of their number. The same storm is the same run.
 func TestSmallStorm(t *testing.T) {
 	var again []outcome
 	for _, cache := range bothCaches {
@@ -54,8 +54,8 @@ func TestSmallStorm(t *testing.T) {
 	require.Equal(t, again[4], again[5])
 }
 
-// TestFullQueues has more requests than seats and places in queues, so that some are rejected.
-// Their clients try again.
+// TestFullQueues has more requests than seats and places in queues, so that some are rejected and
+// their clients retry.
 func TestFullQueues(t *testing.T) {
 	o := storm(t, setup{Cache: "kubernetes", Servers: 1, Watches: 200, Work: 2 * time.Second})
 	require.NotZero(t, o.Rejected)
@@ -63,7 +63,7 @@ func TestFullQueues(t *testing.T) {
 	require.Equal(t, 200, o.Current)
 }
 
-// TestTable makes the table of docs/watch-storm.md, if -table says where.
+// TestTable makes the table of docs/watch-storm.md, if -table is given.
 func TestTable(t *testing.T) {
 	if *tableFlag == "" {
 		t.Skip("make watch-storm runs it")

@@ -31,11 +31,11 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// A watch storm: all watches of an API server return at once after it has restarted. It is what
-// docs/watch-storm.md measures. It needs no programs that are started again and no judge, so it
-// runs on the cluster below this package, with servers that have priority and fairness.
+// A watch storm: all watches of an API server return at once after it has restarted.
+// docs/watch-storm.md measures it. It needs neither restarted programs nor an oracle, so it runs on
+// the cluster below this package, with servers that have priority and fairness.
 
-// setup is what a storm depends on.
+// setup is the configuration of a storm.
 type setup struct {
 	Cache   string        // a key of caches
 	Servers int           // one of which restarts
@@ -64,7 +64,7 @@ const (
 	patience = 5 * time.Minute  // until all informers are to be current
 )
 
-// outcome is what became of a storm.
+// outcome is the result of a storm.
 type outcome struct {
 	counted
 	Rejected  float64       // requests that priority and fairness rejected
@@ -115,7 +115,7 @@ func (r *runner) run(o *outcome) {
 	defer cancel()
 	servers := cluster.ServerNames(r.Servers)
 	r.inside = r.world.Process("user")
-	// The server that restarts is the first one: the user reaches another, if there is one.
+	// The server that restarts is the first one: the user reaches another one, if there is any.
 	r.user = dynamic.NewForConfigOrDie(configOf("user", servers, len(servers)-1, &counter{}))
 	for _, resource := range watched {
 		for i := range objects {
@@ -158,7 +158,7 @@ func (r *runner) run(o *outcome) {
 	r.check(ctx)
 }
 
-// sum adds up something of all controllers.
+// sum sums a value over all controllers.
 func (r *runner) sum(of func(*controller) int) (total int) {
 	for _, one := range r.all {
 		total += of(one)
@@ -166,7 +166,7 @@ func (r *runner) sum(of func(*controller) int) (total int) {
 	return total
 }
 
-// until waits until that many watches are so far.
+// until waits until the count reaches the number of watches.
 func (r *runner) until(what string, count func() int) {
 	for began := r.world.Now(); count() < r.Watches; time.Sleep(100 * time.Millisecond) {
 		if r.world.Now()-began > patience {
@@ -218,8 +218,8 @@ func (r *runner) patch(ctx context.Context, resource resource, i int, annotation
 	})
 }
 
-// write changes objects of the first half of the resources for a while, five a second. The
-// informers of the others see no events, and learn of the progress from bookmarks alone.
+// write changes objects of the first half of the resources for a time, five a second. The informers
+// of the others get no events, and learn of progress only from bookmarks.
 func (r *runner) write(ctx context.Context, span time.Duration) {
 	began := r.world.Now()
 	for i := 0; r.world.Now()-began < span; i++ {
@@ -250,7 +250,7 @@ func (r *runner) check(ctx context.Context) {
 	}
 }
 
-// figures are what the process and its metrics say at some time.
+// figures are metrics at some time.
 type figures struct {
 	mib                    float64 // allocated so far, in MiB
 	lists, reads, rejected float64
@@ -271,7 +271,7 @@ func (r *runner) measured() (f figures) {
 	return f
 }
 
-// metric adds up a counter over its labels; those with an operation count if it begins so.
+// metric sums a counter over its labels; with an operation, over those that begin with it.
 func metric(from prometheus.Gatherer, name, operation string) (total float64) {
 	families, err := from.Gather()
 	if err != nil {

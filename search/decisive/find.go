@@ -48,8 +48,8 @@ type Found struct {
 	Last   uint64 `json:"last,omitempty"`
 	After  uint64 `json:"after,omitempty"`
 	Before uint64 `json:"before,omitempty"`
-	// If the last deviation is the length of a stall, Enough is the shortest with which the
-	// guarantee is broken, and TooShort the longest with which it holds.
+	// Enough is the shortest stall with which the guarantee is broken, and TooShort the longest with
+	// which it holds, if the last deviation is the length of a stall.
 	Enough   uint32 `json:"enough,omitempty"`
 	TooShort uint32 `json:"too_short,omitempty"`
 	// Numbers are the decisions that each matter by themselves, in order, counted from 1. They
