@@ -27,9 +27,9 @@ var (
 // killed is the exit code that Kubernetes reports of a container that got SIGKILL.
 const killed = 137
 
-// jobRun does with processes what Kubernetes does with the pods of an Indexed Job: it starts
-// the container's command for each index, with a folder in place of the volume, as many at
-// a time as the Job says, and restarts what ended early by the Job's rules.
+// jobRun does with processes what Kubernetes does with the pods of an Indexed Job: it runs the
+// container's command for each index, with a folder in place of the volume, with the Job's
+// parallelism, and restarts pods that ended early by the Job's rules.
 type jobRun struct {
 	spec            batchv1.JobSpec
 	binary, results string
@@ -128,8 +128,8 @@ exit $(echo "${1}0" | cut -c $(wc -l <$started))
 	require.Equal(t, "campaign --seeds=1-1000000 --shards=16 --scenario=minute --out="+results+" --workers=2 --shards=4\n", string(started))
 }
 
-// TestDryRun runs a campaign of four shards with simrun itself and kills one of its pods.
-// make campaign-dry-run gives it a binary.
+// TestDryRun runs a campaign of four shards with simrun itself and kills one of its pods. make
+// campaign-dry-run provides the binary.
 func TestDryRun(t *testing.T) {
 	if *simrunFlag == "" {
 		t.Skip("expected -simrun with a binary, found none; make campaign-dry-run gives one")

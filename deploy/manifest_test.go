@@ -1,6 +1,5 @@
-// Package deploy tests the manifests of this folder: that the API accepts them, that their
-// parts fit together, and, with processes in place of pods, that the Job does what
-// docs/campaigns.md says.
+// Package deploy tests the manifests of this folder: that the API accepts them, that their parts
+// fit together, and, with processes in place of pods, that the Job works as docs/campaigns.md says.
 package deploy
 
 import (
@@ -22,8 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// readManifest decodes the volume claim and the Job strictly: a field that the API does not
-// have, or that is there twice, is an error.
+// readManifest decodes the volume claim and the Job strictly: an unknown or duplicate field is an
+// error.
 func readManifest(content []byte) (*corev1.PersistentVolumeClaim, *batchv1.Job, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
@@ -45,8 +44,8 @@ func readManifest(content []byte) (*corev1.PersistentVolumeClaim, *batchv1.Job, 
 	return claim, job, checkJob(job.Spec)
 }
 
-// checkJob checks what the API server would check, as far as a campaign depends on it, and
-// what it could not know: that there is a shard for every pod.
+// checkJob checks what the API server would check, as far as a campaign depends on it, and that
+// there is a shard for every pod.
 func checkJob(spec batchv1.JobSpec) error {
 	pod := spec.Template.Spec
 	switch {
@@ -95,7 +94,7 @@ func argument(spec batchv1.JobSpec, prefix string) string {
 	return ""
 }
 
-// actionAfter is what the Job's rules say of a container that ended with an exit code other
+// actionAfter returns the action of the Job's rules for a container that exited with a code other
 // than 0.
 func actionAfter(spec batchv1.JobSpec, code int) batchv1.PodFailurePolicyAction {
 	for _, rule := range spec.PodFailurePolicy.Rules {
@@ -118,9 +117,9 @@ func manifest(t *testing.T) (content []byte, claim *corev1.PersistentVolumeClaim
 	return content, claim, job.Spec
 }
 
-// TestManifest checks that the parts fit together: the claim, CPUs and workers, the memory
-// for the members' files. A shard that found failures is not run again; one that ended early
-// is, and one that was killed.
+// TestManifest checks that the parts fit together: the claim, CPUs and workers, the memory for the
+// members' files. A shard that found failures is not restarted; one that ended early or was killed
+// is.
 func TestManifest(t *testing.T) {
 	_, claim, spec := manifest(t)
 	pod := spec.Template.Spec
