@@ -12,14 +12,13 @@ import (
 // sustainedFor is how long a sustained load lasts.
 const sustainedFor = time.Second
 
-// BenchmarkSustained measures how many deliveries a second a cache sustains to
-// watches of everything. The load is controlled by the consumers: at most a window of
-// events is on its way that not every watch has received. Kubernetes' cache buffers
-// 20 events for each watch here, ten before its filter and ten behind, and may close a
-// watch that lags further behind; how many it closes is reported. The window at which
-// a cache is best and closes none is the one to compare. CPU time for each delivery and
-// the number of cores that the process had are reported too, because the ratio depends on
-// what else the machine does: docs/cacher-benchmarks.md says how.
+// BenchmarkSustained measures how many deliveries a second a cache sustains to watches of
+// everything. The consumers control the load: at most a window of events is in flight that not
+// every watch has received. Kubernetes' cache buffers 20 events for each watch here, ten before its
+// filter and ten after, and may close a watch that lags further behind; the number of closed
+// watches is reported. The window at which a cache is best and closes none is the one to compare.
+// CPU time per delivery and the number of cores used are reported, too, because the ratio depends
+// on the load of the machine: docs/cacher-benchmarks.md says how.
 func BenchmarkSustained(b *testing.B) {
 	for _, window := range []int{1, 10, 20, 100} {
 		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
@@ -66,7 +65,7 @@ func sustain(b *testing.B, cache cacheUnderTest, window int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// processorTime is what the process has used.
+// processorTime returns the processor time of the process.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -75,7 +74,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// receipts tells when all watches have received a batch of events.
+// receipts reports when all watches have received a batch of events.
 type receipts struct {
 	counts []atomic.Int64 // of the batches on their way, by number modulo length
 	all    chan struct{}  // gets one for each batch that all have received
@@ -94,9 +93,9 @@ func (r *receipts) add(batch int) {
 	}
 }
 
-// BenchmarkBurst sends a burst, as fast as the store can, to watches of everything
-// that read as fast as they can. It measures how long it takes until each watch has
-// everything or is closed, and how many are closed.
+// BenchmarkBurst sends a burst, as fast as the store can, to watches of everything that read as
+// fast as they can. It measures how long it takes until each watch has everything or is closed, and
+// how many are closed.
 func BenchmarkBurst(b *testing.B) {
 	for _, size := range []int{300, 3000} {
 		b.Run(fmt.Sprintf("events=%d", size), func(b *testing.B) {
@@ -146,7 +145,7 @@ func BenchmarkLatency(b *testing.B) {
 			store.change()
 		}
 		readers.Wait()
-		// What a closed watch did not get has no latency.
+		// Events that a closed watch did not get have no latency.
 		took = slices.DeleteFunc(took, func(d time.Duration) bool { return d == 0 })
 		slices.Sort(took)
 		b.ReportMetric(float64(readers.closed.Load()), "closed")

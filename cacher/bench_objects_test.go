@@ -18,8 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// BenchmarkObjects measures the caches over an etcd with many pods: how they begin,
-// and how they list. The larger number is that of the largest supported cluster.
+// BenchmarkObjects measures the caches over an etcd with many pods: starting and listing. The
+// larger number is that of the largest supported cluster.
 func BenchmarkObjects(b *testing.B) {
 	for _, count := range []int{10_000, 150_000} {
 		b.Run(fmt.Sprintf("objects=%d", count), func(b *testing.B) {
@@ -100,8 +100,8 @@ func createPods(b *testing.B, store storage.Interface, count int) {
 	require.NoError(b, writers.Wait())
 }
 
-// initialise measures how long a cache takes until it can be read, and by how much
-// the heap grows at most meanwhile, garbage and the etcd in the same process included.
+// initialise measures how long a cache takes to become ready, and the largest growth of the heap
+// meanwhile, including garbage and the etcd in the same process.
 func initialise(b *testing.B, cache cacheUnderTest, store storage.Interface) {
 	var peak uint64
 	var used time.Duration
@@ -126,8 +126,8 @@ func initialise(b *testing.B, cache cacheUnderTest, store storage.Interface) {
 // forgetSizes lets another cache use the store, which takes only one for estimates.
 func forgetSizes(store storage.Interface) { etcd3.TestOnlyResetResourceSizeEstimator(store) }
 
-// watchHeap begins to look at the size of the heap every millisecond. The function
-// that it returns ends that and returns the largest growth, in bytes.
+// watchHeap starts sampling the size of the heap every millisecond. The returned function stops
+// that and returns the largest growth, in bytes.
 func watchHeap() func() uint64 {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	size := func() uint64 {

@@ -19,10 +19,9 @@ import (
 	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
 )
 
-// The benchmarks compare this cache with Kubernetes' own, over the same storage and
-// in the same process. Their names end in cache=cacher or cache=kubernetes, by which
-// cacher/bench pairs them. Kubernetes' cache comes second, so that whatever the first
-// has warmed up serves it.
+// The benchmarks compare this cache with Kubernetes' own, over the same storage and in the same
+// process. Their names end in cache=cacher or cache=kubernetes, by which cacher/bench pairs them.
+// Kubernetes' cache comes second, so that it profits from anything warmed up.
 
 // watchCount is how many watches the fan-out benchmarks open.
 const watchCount = 10_000
@@ -54,8 +53,8 @@ var cachesUnderTest = []cacheUnderTest{
 	}},
 }
 
-// stoppableDelegator is Kubernetes' cache as an API server uses it: behind what
-// decides whether a list goes to the cache or the storage.
+// stoppableDelegator is Kubernetes' cache as an API server uses it: behind the delegator between
+// cache and storage.
 type stoppableDelegator struct {
 	*upstream.CacheDelegator
 	cacher *upstream.Cacher
@@ -83,8 +82,7 @@ const (
 	stopDeadline  = 10 * time.Second
 )
 
-// within runs a function and reports whether it returned in time. One that did not is
-// left behind.
+// within runs a function and reports whether it returned in time. One that did not is abandoned.
 func within(limit time.Duration, run func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -99,9 +97,9 @@ func within(limit time.Duration, run func()) bool {
 	}
 }
 
-// start makes a cache that lives as long as the benchmark. Kubernetes' may never stop
-// while events are on their way: its dispatcher ends first, and Stop then waits for a
-// reflector that waits for the dispatcher. The figures are complete by then.
+// start makes a cache that lives as long as the benchmark. Kubernetes' may never stop while events
+// are in flight: its dispatcher ends first, and Stop then waits for a reflector that waits for the
+// dispatcher. The figures are complete by then.
 func (c cacheUnderTest) start(t testing.TB, config Config) storage.Interface {
 	made := c.make(t, config)
 	t.Cleanup(func() {
@@ -112,8 +110,8 @@ func (c cacheUnderTest) start(t testing.TB, config Config) storage.Interface {
 	return made
 }
 
-// benchStore is a store in memory that stamps events with a time, as the etcd3
-// store does for both caches: they measure and grow their windows by it.
+// benchStore is a store in memory that stamps events with a time, as the etcd3 store does for both
+// caches, which use it for metrics and window sizes.
 type benchStore struct {
 	*fakeStore
 	rv  uint64
@@ -146,14 +144,14 @@ func (s stamped) Unwrap() runtime.Object { return s.Object }
 // GetObjectMeta implements metav1.ObjectMetaAccessor.
 func (s stamped) GetObjectMeta() metav1.Object { return s.Object.(metav1.Object) }
 
-// everything asks for all changes from now on, as a controller does.
+// everything requests all changes from now on, as a controller does.
 func everything(int) storage.ListOptions {
 	options := storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: "1"}
 	options.Predicate.AllowWatchBookmarks = true
 	return options
 }
 
-// ofNode asks for the pods of one node, as a kubelet does.
+// ofNode requests the pods of one node, as a kubelet does.
 func ofNode(number int) storage.ListOptions {
 	options := everything(number)
 	options.Predicate.Field = fields.OneTermEqualSelector(nodeField, fmt.Sprintf("node-%d", number))
@@ -171,7 +169,7 @@ func (i *initialisation) Signal() { i.Done() }
 // Wait implements utilflowcontrol.InitializationSignal.
 func (i *initialisation) Wait() { i.WaitGroup.Wait() }
 
-// requests are contexts as those of requests: each its own, with a deadline far off.
+// requests returns contexts like those of requests: each its own, with a distant deadline.
 func requests(b *testing.B, initialised *initialisation) []context.Context {
 	contexts := make([]context.Context, watchCount)
 	for i := range contexts {
@@ -198,7 +196,7 @@ func openWatches(b *testing.B, c storage.Interface, options func(int) storage.Li
 	return watches
 }
 
-// consumers read watches as fast as they can, a goroutine for each.
+// consumers read watches as fast as they can, one goroutine each.
 type consumers struct {
 	sync.WaitGroup
 	closed atomic.Int64 // how many watches the cache has closed

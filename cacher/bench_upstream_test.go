@@ -33,8 +33,8 @@ func createAll(b *testing.B, store storage.Interface, data storagetesting.Benchm
 	require.NoError(b, writers.Wait())
 }
 
-// BenchmarkUpstreamList lists from both caches over one store. They are there before
-// the pods, as the benchmark reads the states at the last hundred writes.
+// BenchmarkUpstreamList lists from both caches over one store. They exist before the pods, as the
+// benchmark reads the states at the last hundred writes.
 func BenchmarkUpstreamList(b *testing.B) {
 	store := newBenchEtcd(b)
 	caches := map[string]storage.Interface{}
@@ -53,8 +53,8 @@ func BenchmarkUpstreamList(b *testing.B) {
 	}
 }
 
-// BenchmarkUpstreamWrite writes through a cache while others read from it. Each cache
-// has a store of its own, so that it alone follows the writes.
+// BenchmarkUpstreamWrite writes through a cache while others read from it. Each cache has its own
+// store, so that it alone follows the writes.
 func BenchmarkUpstreamWrite(b *testing.B) {
 	data := upstreamData()
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
@@ -63,8 +63,8 @@ func BenchmarkUpstreamWrite(b *testing.B) {
 	})
 }
 
-// BenchmarkUpstreamStats asks for the number and size of the objects. Each cache has a
-// store of its own, as a store gets the keys that it estimates by from one cache.
+// BenchmarkUpstreamStats requests the number and size of the objects. Each cache has its own store,
+// as a store gets the keys for its estimates from one cache.
 func BenchmarkUpstreamStats(b *testing.B) {
 	data := upstreamData()
 	caches := map[string]storage.Interface{}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// BenchmarkIdle measures what an idle watch of everything takes in memory, on the
-// heap and in stacks, the context of its request not counted.
+// BenchmarkIdle measures the memory of an idle watch of everything, on the heap and in stacks,
+// without the context of its request.
 func BenchmarkIdle(b *testing.B) {
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
 		c := cache.start(b, podConfig(newBenchStore()))
@@ -37,8 +37,8 @@ func BenchmarkIdle(b *testing.B) {
 	})
 }
 
-// memoryInUse is what is in use after garbage has been collected, in bytes. The
-// first collection runs finalisers, the second frees what they kept.
+// memoryInUse returns the bytes in use after garbage collection. The first collection runs
+// finalisers, the second frees what they kept.
 func memoryInUse() uint64 {
 	runtime.GC()
 	runtime.GC()

@@ -43,7 +43,7 @@ func nextDue(t testing.TB, c *Cacher, clock *clocktesting.FakeClock) (due time.T
 	return due
 }
 
-// nextOn is next for what comes with time. It lets time pass until it comes: the
+// nextOn is next for events that come with time. It advances the clock until one comes: the
 // dispatcher may have been about to set its timer when the clock was changed.
 func nextOn(t testing.TB, clock *clocktesting.FakeClock, w watch.Interface) string {
 	t.Helper()
@@ -54,8 +54,8 @@ func nextOn(t testing.TB, clock *clocktesting.FakeClock, w watch.Interface) stri
 	return next(t, w)
 }
 
-// none checks that nothing more is delivered: a watch that has nothing to send has no
-// goroutine that could.
+// none checks that nothing more is delivered: a watch with nothing to send has no goroutine that
+// could.
 func none(t testing.TB, w watch.Interface) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -67,8 +67,8 @@ func none(t testing.TB, w watch.Interface) {
 	require.Empty(t, w.ResultChan())
 }
 
-// A watch that wants bookmarks gets one in each period, which tells how far the cache
-// is, though nothing concerns the watch. Before there is news, there is none to tell.
+// A watch that wants bookmarks gets one in each period, with the RV of the cache, even if no event
+// concerns the watch. Without news there is none.
 func TestBookmarksComeInTime(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, onClock(clock), indexed)
@@ -91,7 +91,7 @@ func TestBookmarksComeInTime(t *testing.T) {
 	none(t, without)
 }
 
-// A watch that knows nothing but what it came with is told nothing.
+// A watch gets no bookmark at its own starting RV.
 func TestNoBookmarkAtTheStart(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, _ := newFakeFixture(t, onClock(clock))
@@ -111,8 +111,8 @@ type clockContext struct {
 
 func (c clockContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// A bookmark is due in each period, and one shortly before the watch times out, from
-// which its client goes on; none after that.
+// A bookmark is due in each period, and one shortly before the watch times out, from which its
+// client resumes; none after that.
 func TestWhenTheNextBookmarkIsDue(t *testing.T) {
 	config, err := podConfig(newFakeStore()).complete()
 	require.NoError(t, err)

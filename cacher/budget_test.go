@@ -12,14 +12,13 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// budgeted makes a cache end watches that lag by more than a minute, on a clock of
-// the test's.
+// budgeted makes a cache end watches that lag by more than a minute, on the test's clock.
 func budgeted(clock *clocktesting.FakeClock) func(*setup) {
 	return func(s *setup) { s.config.SlowConsumerBudget, s.config.Clock = time.Minute, clock }
 }
 
-// fill sends what a result channel has room for, and one event more, which waits.
-// It returns the RV of that.
+// fill sends as many events as a result channel has room for, and one more, which waits. It returns
+// that one's RV.
 func fill(t testing.TB, c *Cacher, store *fakeStore) (last uint64) {
 	t.Helper()
 	last = resultSize + 2
@@ -42,8 +41,8 @@ func rest(t testing.TB, w watch.Interface) (got []string) {
 	}
 }
 
-// A watch ends when an event has waited for room for as long as the budget is. The
-// consumer gets all events before that one, and no error: it can go on from there.
+// A watch ends when an event has waited for room for the length of the budget. The consumer gets
+// all earlier events, and no error: it can resume from there.
 func TestTheBudgetOfASlowConsumer(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, budgeted(clock))
@@ -74,8 +73,8 @@ func TestTheBudgetOfASlowConsumer(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("ADDED more %d", last+1), next(t, fast))
 }
 
-// A consumer that goes on with old events, or takes its initial state, is not slow
-// for the age of these.
+// A consumer that resumes with old events, or receives its initial state, is not slow because of
+// their age.
 func TestTheBudgetBeginsWithTheWatch(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, budgeted(clock))
@@ -101,8 +100,7 @@ func TestTheBudgetBeginsWithTheWatch(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("ADDED more %d", last+1), next(t, initial))
 }
 
-// Without a budget a consumer may take its time, as long as the window has what it
-// needs.
+// Without a budget a consumer may be slow, as long as the window has what it needs.
 func TestWithoutABudgetTheWindowDecides(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, func(s *setup) { s.config.Clock = clock })

@@ -15,12 +15,11 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
-// TestACompactionAtTheNextChange compacts etcd at the very change that a cache
-// has not received yet. etcd still has the change, so it does not refuse a watch
-// from there, but no longer the state before it, without which the etcd3 store
-// fails each watch at that place. Kubernetes' cache tries for 30 seconds, its
-// MaxInternalErrorRetryDuration, before it lists again: see docs/findings. Ours
-// lists after the second failure.
+// TestACompactionAtTheNextChange compacts etcd exactly at the change that a cache has not received
+// yet. etcd still has the change, so it accepts a watch from there, but no longer has the state
+// before it, without which the etcd3 store fails each watch at that place. Kubernetes' cache
+// retries for 30 seconds, its MaxInternalErrorRetryDuration, before it relists: see docs/findings.
+// Ours relists after the second failure.
 func TestACompactionAtTheNextChange(t *testing.T) {
 	for _, row := range []struct {
 		cache    int
@@ -71,8 +70,7 @@ func TestACompactionAtTheNextChange(t *testing.T) {
 	}
 }
 
-// interrupted is a storage whose watches can be ended, and held off until they
-// are allowed again.
+// interrupted is a storage whose watches can be ended, and blocked until they are allowed again.
 type interrupted struct {
 	storage.Interface
 

@@ -11,8 +11,8 @@ import (
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 )
 
-// TestConfigIsChecked: what cannot be a cache is refused with one sentence, and what
-// Kubernetes' cache refuses, too, except where its caller has to fill in a default.
+// TestConfigIsChecked: an invalid configuration is rejected with one sentence, as by Kubernetes'
+// cache, except where its caller must fill in a default.
 func TestConfigIsChecked(t *testing.T) {
 	const onlyOurs, both = false, true
 	for name, row := range map[string]struct {

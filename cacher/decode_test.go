@@ -13,9 +13,9 @@ import (
 	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
 )
 
-// TestAnObjectThatCannotBeDecoded stores an object that the cache cannot read for
-// a while. The cache must not go on as if it were not there: watches end without
-// it, the cache is not ready, and when it is readable again it is there.
+// TestAnObjectThatCannotBeDecoded stores an object that the cache cannot decode for a time. The
+// cache must not ignore it: watches end without it, the cache is not ready, and once it is
+// decodable the cache has it.
 func TestAnObjectThatCannotBeDecoded(t *testing.T) {
 	etcd3.TestOnlySetFatalOnDecodeError(t, false)
 	codec := &failingCodec{Codec: apitesting.TestCodec(codecs, examplev1.SchemeGroupVersion)}

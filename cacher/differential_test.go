@@ -42,8 +42,8 @@ type estimated struct{ storage.Interface }
 
 func (estimated) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
 
-// newPair starts two caches over a storage that holds pods and has forgotten the
-// older of their states.
+// newPair starts two caches over a storage that holds pods and has compacted the older of their
+// states.
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	server, store := newStore(t, podCodec, identity.NewEncryptCheckTransformer())
@@ -79,8 +79,8 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// outcome tells all that a client sees of an error: the kind, and what the API
-// server makes of it.
+// outcome describes everything that a client sees of an error: the kind, and the API server's
+// response.
 func outcome(err error) string {
 	var api apierrors.APIStatus
 	var stored *storage.StorageError
@@ -101,7 +101,7 @@ func outcome(err error) string {
 	}
 }
 
-// request is what a client can ask of a cache; it returns all that the client sees.
+// request is a request of a client to a cache; it returns everything that the client sees.
 type request func(context.Context, storage.Interface) string
 
 func list(key string, options storage.ListOptions, out runtime.Object) request {
@@ -134,8 +134,7 @@ func get(key string, options storage.GetOptions, out runtime.Object) request {
 	}
 }
 
-// watching opens a watch and tells its first event; one of a watch that has none is
-// not waited for.
+// watching opens a watch and describes its first event, if there is one at once.
 func watching(key string, options storage.ListOptions) request {
 	return func(ctx context.Context, s storage.Interface) string {
 		w, err := s.Watch(ctx, key, options)
@@ -159,7 +158,7 @@ func watching(key string, options storage.ListOptions) request {
 	}
 }
 
-// ask returns what a client sees, or the panic that it would cause.
+// ask returns what a client sees, or the panic that the request causes.
 func (r request) ask(ctx context.Context, s storage.Interface) (seen string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -195,8 +194,7 @@ func token(t testing.TB, key string, rv int64) string {
 	return token
 }
 
-// Whatever is wrong with a request, or odd about it, the client is told the same by
-// both caches. Where not, a row says why.
+// For any invalid or unusual request, both caches answer the same. If not, a row says why.
 func TestBadAndOddRequests(t *testing.T) {
 	p := newPair(t)
 	yes, no := true, false
@@ -334,14 +332,14 @@ func TestBadAndOddRequests(t *testing.T) {
 	}
 }
 
-// knownDifferences are the requests that Kubernetes' cache answers in another way,
-// and why this one does not.
+// knownDifferences are the requests that Kubernetes' cache answers differently, and why this one
+// does not.
 var knownDifferences = map[string]string{
 	"watch without selectors": "Kubernetes' cache panics; none selects everything, as it does for lists",
 }
 
-// uninitialisable is a storage that no cache can list. To others it says that it was
-// asked.
+// uninitialisable is a storage that no cache can list. Other requests get an error that says that
+// it was asked.
 type uninitialisable struct{ *fakeStore }
 
 var errBelow = errors.New("the storage was asked")
@@ -357,8 +355,8 @@ func (u uninitialisable) Get(context.Context, string, storage.GetOptions, runtim
 	return errBelow
 }
 
-// A cache that is not ready, or has been stopped, refuses what Kubernetes' refuses, as
-// it does, and passes on what that passes on.
+// A cache that is not ready, or has been stopped, rejects the same requests as Kubernetes', in the
+// same way, and delegates the same ones.
 func TestRequestsToACacheThatIsNotReady(t *testing.T) {
 	limited := selecting("0", func(o *storage.ListOptions) { o.Predicate.Limit = 5 })
 	requests := map[string]func() request{

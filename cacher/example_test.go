@@ -15,8 +15,8 @@ import (
 	"github.com/watchsim/watchsim/cacher"
 )
 
-// memory takes the place of the etcd3 store in these examples: it holds what it was
-// made with, and its watches deliver what is sent.
+// memory replaces the etcd3 store in these examples: it holds its initial objects, and its watches
+// deliver what is sent.
 type memory struct {
 	storage.Interface // what the examples do not call
 	pods              []example.Pod
@@ -98,7 +98,7 @@ func Example() {
 	// b at 2
 }
 
-// A watch begins with the objects there are, and goes on with their changes.
+// A watch begins with the existing objects, and continues with their changes.
 func ExampleCacher_Watch() {
 	ctx := context.Background()
 	below := newMemory("a")
@@ -128,7 +128,7 @@ func ExampleCacher_Watch() {
 	// DELETED a at 3
 }
 
-// A setting that cannot be kept is refused with what was expected and found.
+// An invalid setting is rejected with what was expected and found.
 func ExampleNew_misconfigured() {
 	config := podConfig(newMemory())
 	config.MinEvents, config.MaxEvents = 100, 50
@@ -138,7 +138,7 @@ func ExampleNew_misconfigured() {
 	// watch cache of pods: expected MinEvents of at least 1 and MaxEvents of at least that, found 100 and 50
 }
 
-// What a cache holds in memory can be read at any time; the metrics tell the same.
+// The memory usage of a cache can be read at any time; the metrics report the same.
 func ExampleCacher_Usage() {
 	cache := ready(context.Background(), podConfig(newMemory("a", "b", "c")))
 	defer cache.Stop()

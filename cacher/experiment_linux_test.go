@@ -276,8 +276,8 @@ type receipt struct {
 	at       time.Time
 }
 
-// experimentClient is the consumer of one watch, which is due some initial events and then
-// one for each write.
+// experimentClient is the consumer of one watch, which expects some initial events and then one for
+// each write.
 type experimentClient struct {
 	initial, total    int
 	opened, delivered *sync.WaitGroup // done when the initial events, and all, have come
@@ -285,8 +285,7 @@ type experimentClient struct {
 	ended             bool // by the server, before all events had come
 }
 
-// consume notes what a watch delivers until it ends. Nobody waits for a watch that ended
-// early.
+// consume records a watch's events until it ends. Watches that ended early are not waited for.
 func (c *experimentClient) consume(ctx context.Context, next nextRevisions) {
 	reached := func(n int) bool { return len(c.receipts) >= n }
 	for revisions := next(); len(revisions) > 0; revisions = next() {
@@ -311,7 +310,7 @@ func (c *experimentClient) consume(ctx context.Context, next nextRevisions) {
 	}
 }
 
-// compareEvents walks along what was committed, in order, and what one client received.
+// compareEvents compares, in order, what was committed with what one client received.
 func compareEvents(committed []int64, received []receipt) (missing, wrong int) {
 	next := 0
 	for _, r := range received {

@@ -146,7 +146,7 @@ func drawExperiment(t *testing.T, path string) []byte {
 	var out bytes.Buffer
 	_, err := picture.WriteTo(&out)
 	require.NoError(t, err)
-	// Not everybody has the font that gonum names. Arial has the same widths.
+	// Not every system has gonum's font. Arial has the same widths.
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif"))
 }
 

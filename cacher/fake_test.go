@@ -19,8 +19,8 @@ import (
 	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
 )
 
-// fakeStore is a storage whose one watch sends what a test says. It has the parts
-// that a cache needs; the others panic.
+// fakeStore is a storage with one watch, which sends what a test says. It implements what a cache
+// needs; other methods panic.
 type fakeStore struct {
 	storage.Interface
 
@@ -118,8 +118,8 @@ func (f *fakeStore) fail(err metav1.Status, rv uint64, pods ...example.Pod) {
 	failed <- watch.Event{Type: watch.Error, Object: &err}
 }
 
-// progressing says of the storage that it can tell its progress, which the checker
-// would find out from a client of etcd.
+// progressing says that the storage can report progress, which the checker would otherwise find out
+// from an etcd client.
 type progressing struct {
 	etcdfeature.FeatureSupportChecker
 }
@@ -198,14 +198,13 @@ func next(t testing.TB, w watch.Interface) string {
 	}
 }
 
-// reach waits until the cache knows of an RV.
+// reach waits until the cache has reached an RV.
 func reach(t testing.TB, c *Cacher, rv uint64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return c.state.reached(rv) }, patience, time.Millisecond)
 }
 
-// dispatched waits until all that the cache knows has been dispatched, so that it
-// may leave the window.
+// dispatched waits until all events in the cache have been dispatched, so that they may be evicted.
 func dispatched(t testing.TB, c *Cacher, rv uint64) {
 	t.Helper()
 	reach(t, c, rv)

@@ -31,7 +31,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// patience bounds every wait of these tests. It is far beyond what they take.
+// patience bounds every wait of these tests, far above the usual time.
 const patience = 30 * time.Second
 
 const (
@@ -134,7 +134,7 @@ func newFixture(t testing.TB, options ...func(*setup)) *fixture {
 		option(&s)
 	}
 	server, store := newStore(t, s.codec, s.transformer)
-	// The first list fails, so that every test goes through initialising again.
+	// The first list fails, so that every test includes a reinitialisation.
 	failing := &failingOnce{StorageInjectingListErrors: storagetesting.StorageInjectingListErrors{Interface: store, Errors: 1}}
 	s.config.Storage, s.config.Codec = failing, s.codec
 	cacher, err := New(s.config)
@@ -145,7 +145,7 @@ func newFixture(t testing.TB, options ...func(*setup)) *fixture {
 	return &fixture{Cacher: cacher, server: server, store: failing}
 }
 
-// failingOnce streams no objects before it has failed to list them.
+// failingOnce streams no objects until a list of them has failed.
 type failingOnce struct {
 	storagetesting.StorageInjectingListErrors
 }
@@ -170,7 +170,7 @@ func newStore(t testing.TB, codec runtime.Codec, transformer value.Transformer) 
 	return server, store
 }
 
-// compactWatch forgets the events up to an RV, in the cache and in etcd.
+// compactWatch discards the events up to an RV, in the cache and in etcd.
 func (f *fixture) compactWatch(ctx context.Context, t *testing.T, resourceVersion string) {
 	rv := f.reach(ctx, t, resourceVersion)
 	require.Zero(t, f.Watchers(), "open watches could not go on")
@@ -210,7 +210,7 @@ func (f *fixture) compactStore(ctx context.Context, t *testing.T, resourceVersio
 	}
 }
 
-// increaseRV moves etcd on without a change of a pod.
+// increaseRV advances etcd's revision without a change of a pod.
 func increaseRV(client *clientv3.Client) storagetesting.IncreaseRVFunc {
 	return func(ctx context.Context, t *testing.T) int64 {
 		response, err := client.KV.Put(ctx, "increaseRV", "ok")

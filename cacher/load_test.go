@@ -18,7 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// holding makes a store hold pods, at RVs from 2 on, before a cache looks at it.
+// holding makes a store hold pods, at RVs from 2 on, before a cache starts.
 func (f *fakeStore) holding(names ...string) {
 	for i, name := range names {
 		pod := newTestPod(name)
@@ -29,8 +29,8 @@ func (f *fakeStore) holding(names ...string) {
 	f.listRV = f.rv
 }
 
-// A storage that streams its objects is not listed, and the watch that brought them
-// is the one that goes on. Any other is listed, and watched from there.
+// A storage that streams its objects is not listed, and the same watch continues. Any other is
+// listed, and watched from there.
 func TestHowTheObjectsAreLoaded(t *testing.T) {
 	for name, row := range map[string]struct {
 		streams, gate bool
@@ -61,7 +61,7 @@ func TestHowTheObjectsAreLoaded(t *testing.T) {
 	}
 }
 
-// Pages that are forgotten on the way do not keep a cache from starting.
+// Pages that expire during the list do not keep a cache from starting.
 func TestAListWhosePagesExpireIsTakenAtOnce(t *testing.T) {
 	c, store := newFakeFixture(t, func(s *setup) {
 		store := s.config.Storage.(*fakeStore)
@@ -74,8 +74,8 @@ func TestAListWhosePagesExpireIsTakenAtOnce(t *testing.T) {
 	require.Equal(t, listPageSize+1, c.state.tree.objects.Len())
 }
 
-// What cannot be taken in ends an attempt with a reason that the cache tells whoever
-// asks, and the next attempt can do better.
+// What cannot be processed ends an attempt with a reason that the cache reports to clients, and the
+// next attempt may succeed.
 func TestWhatCannotBeTakenIn(t *testing.T) {
 	var healed atomic.Bool
 	for name, spoil := range map[string]func(*Config){

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The window holds what its limits say, in order, at positions that stay, and knows
-// from which RV on it is complete.
+// The window keeps to its limits, in order, at stable positions, and knows from which RV on it is
+// complete.
 func TestTheWindowKeepsToItsLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := limits{

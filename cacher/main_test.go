@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestMain makes the tests' waiting overlap. Kubernetes' suite gives an object a
-// second to live and reads it in parallel subtests, one of which waits for
-// seconds; one after the other, as with one P, the object is gone.
+// TestMain makes the tests run concurrently. Kubernetes' suite gives an object a TTL of a second
+// and reads it in parallel subtests, one of which waits for seconds; one after the other, as with
+// one P, the object is gone.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if runtime.GOMAXPROCS(0) < 8 {

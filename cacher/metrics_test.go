@@ -15,8 +15,8 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// scrape returns the metrics of one resource as /metrics has them, by name. A
-// histogram is its count; further labels add up.
+// scrape returns the metrics of one resource as in /metrics, by name. A histogram is its count;
+// further labels are summed.
 func scrape(t testing.TB, resource string) map[string]float64 {
 	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
@@ -34,8 +34,8 @@ func scrape(t testing.TB, resource string) map[string]float64 {
 	return found
 }
 
-// What a cache does and holds can be read under the names that dashboards for
-// Kubernetes know, and some more.
+// The activity and memory usage of a cache can be read under the names that dashboards for
+// Kubernetes use, and some more.
 func TestMetrics(t *testing.T) {
 	withProgress(t)
 	resource := fmt.Sprint("measured-", time.Now().UnixNano()) // counters outlive a test

@@ -46,7 +46,7 @@ func TestAnEncodingErrorIsToldToAll(t *testing.T) {
 	}
 }
 
-// What one consumer does to what it got, no other sees, nor does the cache.
+// What one consumer does to its object, no other consumer sees, nor does the cache.
 func TestDeliveriesAreIsolated(t *testing.T) {
 	var slot atomic.Pointer[payload]
 	pod := newTestPod("a")

@@ -59,7 +59,7 @@ func rvOf(t require.TestingT, object runtime.Object) uint64 {
 	return rv
 }
 
-// pages follows a list from page to page and tells all that it returned.
+// pages follows a list from page to page and describes everything that it returned.
 func pages(options storage.ListOptions, key string) request {
 	return func(ctx context.Context, s storage.Interface) (told string) {
 		for {
@@ -73,7 +73,7 @@ func pages(options storage.ListOptions, key string) request {
 	}
 }
 
-// events tells what a watch delivers up to an RV.
+// events describes what a watch delivers up to an RV.
 func events(options storage.ListOptions, key string, last uint64) request {
 	return func(ctx context.Context, s storage.Interface) (told string) {
 		w, err := s.Watch(ctx, key, options)
@@ -101,9 +101,8 @@ type rethrow struct{}
 func (rethrow) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (rethrow) FailNow()                          {}
 
-// Whatever is written, and whichever list or watch is asked for, this cache answers
-// as Kubernetes' does: the same objects and events in the same order, at the same RVs,
-// in the same pages.
+// For any writes and any list or watch, this cache answers as Kubernetes' does: the same objects
+// and events in the same order, at the same RVs, in the same pages.
 func TestTheCacheAnswersAsKubernetes(t *testing.T) {
 	p := newPair(t)
 	floor := p.compacted

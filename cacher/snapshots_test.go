@@ -15,8 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// contents are the keys and RVs in a tree, and by node in its index; they have to
-// agree.
+// contents returns the keys and RVs in a tree, and by node in its index; they must agree.
 func contents(t require.TestingT, of *tree) map[string]string {
 	found, indexed := map[string]string{}, map[string]string{}
 	of.ascend("/pods/", "", func(e *element) bool {
@@ -34,9 +33,8 @@ func contents(t require.TestingT, of *tree) map[string]string {
 	return found
 }
 
-// Whatever was written, and whichever states were read in between, each state that
-// the cache serves is the one that was there, and it serves those that its window
-// reaches back to.
+// After any writes and reads, each past state that the cache serves is correct, and it serves those
+// that its window reaches back to.
 func TestPastStatesAreThoseThatWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		indexers := &cache.Indexers{nodeField: func(object any) ([]string, error) {

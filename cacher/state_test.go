@@ -11,7 +11,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// A storage that goes back in time is noticed. Several keys may change at one RV.
+// A storage that goes back in time is detected. Several keys may change at one RV.
 func TestApplyRefusesToGoBack(t *testing.T) {
 	for name, row := range map[string]struct {
 		progress uint64 // after a change of a at RV 20
@@ -44,8 +44,8 @@ func TestApplyRefusesToGoBack(t *testing.T) {
 	}
 }
 
-// After an error the cache goes on where it was; after one that says that its place
-// is gone, or when the storage goes back, it lists again and ends all watches.
+// After an error the cache resumes; after one that says that its place is gone, or when the storage
+// goes back, it relists and ends all watches.
 func TestWhenTheCacheListsAgain(t *testing.T) {
 	for name, row := range map[string]struct {
 		err    error
@@ -81,8 +81,8 @@ func TestWhenTheCacheListsAgain(t *testing.T) {
 	}
 }
 
-// Where the watch fails again and again at one place, though the storage answers, the
-// cache lists: else it would hang on the one event that cannot be had.
+// If the watch keeps failing at one place although the storage answers, the cache relists:
+// otherwise it would hang at one undeliverable event.
 func TestAnEventThatCannotBeHadIsListed(t *testing.T) {
 	c, store := newFakeFixture(t)
 	b := newTestPod("b")
@@ -96,8 +96,8 @@ func TestAnEventThatCannotBeHadIsListed(t *testing.T) {
 	require.Equal(t, 2, store.lists)
 }
 
-// A read at an RV that does not come gets the error for the future, and one whose
-// cache is stopped does not wait for that.
+// A read at an RV that is not reached gets the error for the future, and one of a stopped cache
+// does not wait.
 func TestWaitFresh(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, onClock(clock))

@@ -27,12 +27,11 @@ import (
 // The tests of this file are Kubernetes' own, from k8s.io/apiserver/pkg/storage/testing.
 // docs/cacher.md lists those that are left out.
 
-// noInvariants and noCalls take the place of looks into a store: the cache passes
-// writes on.
+// noInvariants and noCalls replace inspections of a store: the cache passes writes on.
 func noInvariants(context.Context, *testing.T, string) {}
 func noCalls(*testing.T, uint64, uint64)               {}
 
-// suiteTests are those that need nothing but a cache, each of its own.
+// suiteTests are those that need only a cache of their own.
 type suiteTests map[string]func(context.Context, *testing.T, storage.Interface)
 
 func (tests suiteTests) run(t *testing.T, options ...func(*setup)) {
@@ -174,8 +173,8 @@ func TestSuiteStats(t *testing.T) {
 	}
 }
 
-// TestMarkConsistent does what Kubernetes' test of that name does: a past state is
-// read from etcd while the cache is in doubt, and if it is from that time.
+// TestMarkConsistent does what Kubernetes' test of that name does: a past state is read from etcd
+// while the cache is in doubt, and if it is from that time.
 func TestMarkConsistent(t *testing.T) {
 	f := newFixture(t)
 	create := func(name string) string {

@@ -18,8 +18,8 @@ import (
 // small makes a window of 20 events.
 func small(s *setup) { s.config.MinEvents, s.config.MaxEvents = 20, 20 }
 
-// A consumer that does not read delays nobody. Its stream ends with a 410 once the
-// window has passed it, after a prefix of what it should have got.
+// A consumer that does not read delays nobody. Its stream ends with a 410 once the window has
+// passed it, after a prefix of the events.
 func TestASlowConsumerDelaysOnlyItself(t *testing.T) {
 	c, store := newFakeFixture(t, small)
 	slow, fast := open(t, c, nil), open(t, c, nil)
@@ -41,7 +41,7 @@ func TestASlowConsumerDelaysOnlyItself(t *testing.T) {
 	require.Equal(t, 1, c.Watchers())
 }
 
-// The window does not pass a watch that nothing in it concerns.
+// The window does not pass a watch that none of its events concern.
 func TestAnIdleWatchDoesNotFallBehind(t *testing.T) {
 	c, store := newFakeFixture(t, small, indexed)
 	w := open(t, c, func(o *storage.ListOptions) {
@@ -98,8 +98,8 @@ func TestAWatchEndsWithItsContextOnceOnly(t *testing.T) {
 	require.Zero(t, c.Watchers())
 }
 
-// Stop ends every watch: an idle one, one that waits for its consumer, and one whose
-// initial state is being sent.
+// Stop ends every watch: an idle one, one that waits for its consumer, and one that is sending its
+// initial state.
 func TestStopEndsAllWatches(t *testing.T) {
 	c, store := newFakeFixture(t)
 	before := runtime.NumGoroutine()

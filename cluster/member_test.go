@@ -39,8 +39,7 @@ type onlyEtcd struct{ target.Target }
 
 func (onlyEtcd) Etcd() etcd.Release { return current.Release{} }
 
-// A restore loses nothing that was acknowledged, also when the member has not yet applied
-// what its log has.
+// A restore loses no acknowledged write, even if the member has not yet applied all of its log.
 func TestARestoreLosesNoAcknowledgedWrite(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {

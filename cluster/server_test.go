@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// starting is a target that makes its servers by a function.
+// starting is a target that starts its servers with a function.
 type starting struct {
 	target.Target
 	start func(target.ServerConfig) target.Server
@@ -23,7 +23,7 @@ func (s starting) Start(config target.ServerConfig) (target.Server, error) {
 	return s.start(config), nil
 }
 
-// stopping is a server that does nothing but stop.
+// stopping is a server that only stops.
 type stopping struct {
 	target.Storage
 	stop func()

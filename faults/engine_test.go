@@ -29,7 +29,7 @@ func carryOut(t *testing.T, text string, prepare func(*fakeSurface) context.Cont
 	return surface, report, err
 }
 
-// cutShortAfter ends the context of a run after a time.
+// cutShortAfter cancels a run's context after a time.
 func cutShortAfter(d time.Duration) func(*fakeSurface) context.Context {
 	return func(*fakeSurface) context.Context {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -38,8 +38,8 @@ func cutShortAfter(d time.Duration) func(*fakeSurface) context.Context {
 	}
 }
 
-// TestEachKindBeginsAndEnds carries out every kind alone. A comma separates calls at one
-// instant, which may come in any order.
+// TestEachKindBeginsAndEnds carries out every kind alone. A comma separates calls at one instant,
+// which may come in any order.
 func TestEachKindBeginsAndEnds(t *testing.T) {
 	tested := map[string]bool{}
 	for _, row := range []struct{ fault, begins, ends, note string }{
@@ -137,7 +137,7 @@ at 7s reset from=apiserver-0 to=etcd-0
 	}, report.Fired)
 }
 
-// A fault may begin at the instant at which another one on the same thing ends, as the last two do.
+// A fault may begin at the instant when another one on the same thing ends, as the last two do.
 func TestAFaultThatCannotHappenIsReportedWithItsReason(t *testing.T) {
 	surface, report, err := carryOut(t, `
 at 1s etcd-crash member=etcd-0 down=5s
@@ -227,8 +227,8 @@ between 1s and 40s on list 10 of apiserver-0 stalled-consumer client=watcher-0 f
 	require.Equal(t, "the run ended before its point was reached", report.NotFired[0].Reason)
 }
 
-// TestAnotherPlanTakesThePlaceOfWhatHasNotBegun changes the plan while one fault lasts. The
-// engine is asleep until 5s, so that what is new begins then or later.
+// TestAnotherPlanTakesThePlaceOfWhatHasNotBegun replaces the plan while one fault lasts. The engine
+// sleeps until 5s, so new faults begin then or later.
 func TestAnotherPlanTakesThePlaceOfWhatHasNotBegun(t *testing.T) {
 	parsed := func(text string) Plan {
 		plan, err := Parse(text)

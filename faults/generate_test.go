@@ -16,15 +16,15 @@ func generatorConfig() GeneratorConfig {
 	return GeneratorConfig{Topology: topology(), MaxCount: 3, Start: time.Second, HealBy: 45 * time.Second}
 }
 
-// generated is the plan of a seed.
+// generated returns the plan of a seed.
 func generated(t require.TestingT, seed uint64, config GeneratorConfig) Plan {
 	plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 	require.NoError(t, err)
 	return plan
 }
 
-// anyConfig draws configurations small and large, with kinds that fit and kinds
-// that do not.
+// anyConfig draws small and large configurations, with kinds that are possible and kinds that are
+// not.
 func anyConfig(t *rapid.T) GeneratorConfig {
 	all := topology()
 	config := GeneratorConfig{
@@ -78,7 +78,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 	})
 }
 
-// Half of the calm plans have an eighth of the kinds or fewer, which hardly any other has.
+// Half of the calm plans have an eighth of the kinds or fewer, which is rare otherwise.
 func TestCalm(t *testing.T) {
 	config := generatorConfig()
 	few := func(calm bool) (plans int) {
@@ -194,7 +194,7 @@ func TestPlansOfSeedsStay(t *testing.T) {
 	require.Equal(t, "5c82143f3322ec327052642945e264d2708ad662f89aae0c3c852d5f64f49b75", fmt.Sprintf("%x", digest.Sum(nil)))
 }
 
-// A configuration bounds how long faults of a kind last, above and below the kind's own bound.
+// A configuration bounds the duration of faults of a kind, above and below the kind's own bound.
 func TestConfigurationsBoundDurations(t *testing.T) {
 	for _, most := range []time.Duration{100 * time.Millisecond, 40 * time.Second} {
 		config := generatorConfig()

@@ -29,7 +29,7 @@ func programKinds() []Kind {
 	}, {
 		Name: watchStall,
 		Doc: "Withholds what API servers send on the watches of a program, all of them or those of some resources, while its other requests are answered. " +
-			"What the program knows is old; once the watches go on, it catches up without a gap.",
+			"The program's caches are stale; once the watches resume, they catch up without a gap.",
 		Parameters: []Parameter{parameterProgram, parameterWatches, parameterFor},
 		maxLasts:   maxWatchStall,
 		claims:     claim(func(f Fault) string { return "the watches of " + f.Program }),
@@ -41,7 +41,7 @@ func programKinds() []Kind {
 	}, {
 		Name: watchLag,
 		Doc: "Delivers what API servers send on the watches of a program only every so often, for up to most of a run, each resource at times of its own, " +
-			"while its other requests are answered. What the program knows is old, of some resources more than of others, and many events come at once.",
+			"while its other requests are answered. The program's caches are stale, some more than others, and many events come at once.",
 		Parameters: []Parameter{parameterProgram, parameterEvery, parameterFor},
 		maxLasts:   maxWatchLag,
 		claims:     claim(func(f Fault) string { return "the pace of the watches of " + f.Program }),
@@ -59,8 +59,8 @@ func programKinds() []Kind {
 		},
 	}, {
 		Name: "request-failure",
-		Doc: "Answers the requests of a program, all of them or some at random, with an error and does not serve them, as API servers do that are overloaded, broken or about to stop, or that do not know the program any more. " +
-			"Such requests have no effect; watches that are open go on.",
+		Doc: "Answers the requests of a program, all of them or some at random, with an error and does not serve them, as API servers do that are overloaded, broken or about to stop, or that reject expired credentials. " +
+			"Such requests have no effect; open watches continue.",
 		Parameters: []Parameter{parameterProgram, parameterCode, parameterOneIn, parameterFor},
 		maxLasts:   maxRequestFailure,
 		claims:     claim(func(f Fault) string { return "the requests of " + f.Program }),

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patternOf draws plans of a pattern alone and calls each with those of several faults.
+// patternOf draws plans with only a pattern and calls each with those of several faults.
 func patternOf(t *testing.T, pattern string, kinds []string, each func(Plan)) {
 	config := GeneratorConfig{
 		Topology: Topology{
@@ -98,7 +98,7 @@ func TestPatternLag(t *testing.T) {
 	require.Greater(t, others["program-crash"], all/2, "a program that keeps what it has seen does not go back in time: %v", others)
 }
 
-// TestPatternStale has stalls of some resources, and of what lasts to the end of the faults.
+// TestPatternStale requires stalls of some resources, and stalls that last until the end of the faults.
 func TestPatternStale(t *testing.T) {
 	last, others := 0, 0
 	patternOf(t, PatternStale, nil, func(plan Plan) {
@@ -117,7 +117,7 @@ func TestPatternStale(t *testing.T) {
 	require.Positive(t, others)
 }
 
-// TestWatches has each resource chosen by a half, a quarter or an eighth of the numbers, whatever becomes of another one.
+// TestWatches requires each resource to be chosen by a half, a quarter or an eighth of the numbers, independently of the others.
 func TestWatches(t *testing.T) {
 	require.True(t, Watches(AllWatches, "pods") && Watches("nodes,pods", "pods") && !Watches("nodes,pods", "pod"))
 	const numbers = 3000
@@ -138,7 +138,7 @@ func TestWatches(t *testing.T) {
 	require.InDelta(t, 0.25, share(0, "pods", "nodes"), 0.05)
 }
 
-// TestLate has each program's watches lag all the time in half of the plans that are late, and in no other.
+// TestLate requires each program's watches to lag all the time in half of the late plans, and in no other.
 func TestLate(t *testing.T) {
 	lags, everyLag := 0, map[time.Duration]bool{}
 	for seed := range uint64(200) {

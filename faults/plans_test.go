@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Plans are what Generate may draw, and have every kind in the long run.
+// Plans are ones that Generate may draw, and eventually have every kind.
 func TestPlans(t *testing.T) {
 	config, drawn := generatorConfig(), map[string]bool{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,7 +26,7 @@ func TestPlans(t *testing.T) {
 	require.Greater(t, len(drawn), len(candidates)*9/10, "some kinds are hardly ever drawn")
 }
 
-// What fails because of one kind of fault is shown with little else.
+// A failure because of one kind of fault shrinks to little else.
 func TestPlansShrink(t *testing.T) {
 	require.NoError(t, flag.Set("rapid.nofailfile", "true"))
 	defer func() { require.NoError(t, flag.Set("rapid.nofailfile", "false")) }()
@@ -48,7 +48,7 @@ func TestPlansShrink(t *testing.T) {
 	require.LessOrEqual(t, count, 3)
 }
 
-// failing keeps what a failing test says, and passes.
+// failing records the messages of a failing test, and passes.
 type failing struct {
 	rapid.TB
 	said []string

@@ -15,8 +15,8 @@ type call struct {
 	what string
 }
 
-// fakeSurface records every call with its time, tracks what has not healed, and fails the
-// calls it is told to.
+// fakeSurface records every call with its time, tracks what has not healed, and fails calls on
+// demand.
 type fakeSurface struct {
 	began time.Time
 

@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// TestWhatIsAsideShowsInNobodyElse has one goroutine draw lots of every kind, and others be
-// aside meanwhile, as whoever writes a log is: in some runs of a seed and not in others.
+// TestWhatIsAsideShowsInNobodyElse has one goroutine draw random numbers of every kind while others
+// are aside, as loggers are: in some runs of a seed and not in others.
 func TestWhatIsAsideShowsInNobodyElse(t *testing.T) {
 	run := func(meanwhile int) (drawn string, result *sim.Result) {
 		return isolate.Value(t, sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}, func(*sim.World) (drawn string) {

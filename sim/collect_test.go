@@ -18,8 +18,8 @@ type thing struct {
 	_    [1000]byte
 }
 
-// orders fills maps with pointers again and again, as objects come and go, and
-// returns the orders in which they were iterated.
+// orders repeatedly fills maps with pointers, as objects come and go, and returns the orders in
+// which they were iterated.
 func orders(t *testing.T, heap uint64) (string, uint64) {
 	order, result := isolate.Value(t, sim.Config{Source: sim.FromSeed(1), Limits: sim.Limits{HeapBytes: heap}}, func(*sim.World) string {
 		var b strings.Builder
@@ -38,8 +38,8 @@ func orders(t *testing.T, heap uint64) (string, uint64) {
 	return order, result.Hash
 }
 
-// When garbage is collected depends on the size of the heap, and what is allocated
-// afterwards may lie where something else lay.
+// When garbage is collected depends on the size of the heap, and later allocations may reuse other
+// addresses.
 func TestACollectionLeavesNoTrace(t *testing.T) {
 	never, hash := orders(t, 1<<40)
 	always, collected := orders(t, 1<<10)

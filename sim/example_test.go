@@ -21,7 +21,7 @@ func race(world *sim.World) string {
 	return fmt.Sprintf("%s is first, after %v", <-won, world.Now())
 }
 
-// A process simulates once, so that each seed runs in a copy of it.
+// A process simulates once, so each seed runs in a copy of it.
 func ExampleRun() {
 	for seed := range uint64(4) {
 		made, err := fork.Now(fork.DefaultLimits)

@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// exploring runs f, all of it in the window and nothing but this file in scope.
+// exploring runs f entirely in the window, with only this file in scope.
 func exploring[T any](t *testing.T, source sim.Source, delays []time.Duration, f func() T) (T, *sim.Result) {
 	config := sim.Config{
 		Source: source, Record: true,
@@ -31,8 +31,8 @@ func stepInto(c chan<- int, id, times int) {
 	}
 }
 
-// stepTogether has goroutines take so many steps each, on the channels that they are
-// given, and returns the order in which those of the first channel came.
+// stepTogether has goroutines take that many steps each, on the given channels, and returns the
+// order of those on the first channel.
 func stepTogether(steps []int, channels ...chan int) []int {
 	var all sync.WaitGroup
 	for id, times := range steps {

@@ -20,7 +20,7 @@ var places = []func(chan int){
 	func(c chan int) { <-c },
 }
 
-// heldUp visits every place many times and tells at which time passed.
+// heldUp visits every place many times and reports where time passed.
 func heldUp(t *testing.T, seed uint64, oneIn uint32) ([4]bool, uint64) {
 	held, result := isolate.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.Schedule{FocusOneIn: oneIn}}, func(*sim.World) (held [4]bool) {
 		c := make(chan int, 1)
@@ -67,8 +67,8 @@ func TestAFocusedRunHoldsGoroutinesUpAtFewPlaces(t *testing.T) {
 	require.Equal(t, [4]bool{}, held, "nobody is held up without focus")
 }
 
-// The race detector, a debugger and the compiler's optimisations have deferred calls made in one way
-// or another, and calls inlined or not. A seed is one run all the same.
+// The race detector, a debugger and the compiler's optimisations compile deferred calls differently,
+// and inline calls or not. A seed is still one run.
 func TestARunDoesNotFollowFromHowCallsAreCompiled(t *testing.T) {
 	var hashes []string
 	for _, flags := range []string{"", "-N", "-l", "-N -l"} {

@@ -67,7 +67,7 @@ func aSyncGoesToTheDiskOfItsHost(t testing.TB) {
 	require.Less(t, syncTwice(t, file), time.Minute, "outside, the operating system syncs")
 }
 
-// syncTwice is how long it takes to sync a file in both ways.
+// syncTwice returns how long it takes to sync a file in both ways.
 func syncTwice(t testing.TB, file *os.File) time.Duration {
 	began := time.Now()
 	require.NoError(t, file.Sync())

@@ -31,7 +31,7 @@ type (
 
 func (t *thing) Name() string { return t.name }
 
-// keys makes maps of all kinds of keys that pointers lie in, and returns the orders in which
+// keys makes maps with all kinds of keys that contain pointers, and returns the orders in which
 // they are iterated.
 func keys(t *testing.T) (string, uint64) {
 	order, result := isolate.Value(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) string {
@@ -72,7 +72,7 @@ func keys(t *testing.T) (string, uint64) {
 	return order, result.Hash
 }
 
-// Addresses differ from process to process, wherever in a key they are.
+// Addresses differ between processes, wherever they are in a key.
 func TestKeysWithPointersAreIteratedInOneOrder(t *testing.T) {
 	first, hash := keys(t)
 	garbage := make([][]byte, 1000)

@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// What a program asks of the machine, such as a library that sets GOMAXPROCS, stays inside.
+// A program's requests to the machine, such as setting GOMAXPROCS, stay inside.
 func TestAProgramReachesNothingOutside(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
@@ -40,7 +40,7 @@ func TestAProgramReachesNothingOutside(t *testing.T) {
 	})
 }
 
-// Programs make identities of it, such as those of leaders: each host has its own, and none is the machine's.
+// Programs derive identities from it, such as those of leaders: each host has its own, and none is the machine's.
 func TestEachProcessHasAHostname(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {

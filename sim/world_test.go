@@ -18,8 +18,8 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// jumble does a little of everything whose outcome an ordinary Go program
-// leaves to chance, and returns a transcript.
+// jumble does a little of everything whose outcome an ordinary Go program leaves to chance, and
+// returns a transcript.
 func jumble(w *sim.World) string {
 	var mu sync.Mutex
 	var transcript []string
@@ -72,8 +72,8 @@ func TestOneSeedIsOneRun(t *testing.T) {
 	hashes := map[uint64]bool{}
 	for seed := range uint64(50) {
 		first, said := run(t, sim.FromSeed(seed), false)
-		// Where things lie in memory must not matter: leave garbage of some size
-		// behind, and let the collector move what comes next elsewhere.
+		// Memory addresses must not matter: leave garbage of some size behind, and let the
+		// collector place later objects elsewhere.
 		garbage := make([][]byte, seed)
 		for i := range garbage {
 			garbage[i] = make([]byte, 100+i*int(seed%7))
@@ -90,7 +90,7 @@ func TestOneSeedIsOneRun(t *testing.T) {
 
 var initialised = time.Now()
 
-// Packages seed random numbers with when they are initialised: that is one instant.
+// Packages seed random numbers with the time of their initialisation: that is one instant.
 func TestPackagesAreInitialisedAtOneInstant(t *testing.T) {
 	require.Equal(t, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), initialised.UnixNano())
 	require.Less(t, time.Since(initialised), time.Hour)
@@ -145,7 +145,7 @@ func TestTapeThatDoesNotFitIsNoticed(t *testing.T) {
 	require.True(t, foreign.Diverged)
 }
 
-// traceOf is what a jumble's trace looks like in a file, with the tape that it is of.
+// traceOf returns a jumble's trace in its file format, with the run's tape.
 func traceOf(t testing.TB, source sim.Source) (trace, tape []byte) {
 	type both struct{ Trace, Tape []byte }
 	made := isolate.Answer(t, func(t testing.TB) both {
@@ -190,8 +190,8 @@ func TestBreakpointShowsStacks(t *testing.T) {
 	require.Contains(t, result.Stacks, "sim_test.jumble")
 }
 
-// Computing takes no simulated time, but on Linux nothing is measured to take none, and a
-// ticker that nobody reads must not take up a run.
+// Computing takes no simulated time, but on Linux no measured duration is 0, and a ticker that
+// nobody reads must not consume a run.
 func TestATickerIsResetToWhatWasMeasured(t *testing.T) {
 	passed, _ := isolate.Value(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) time.Duration {
 		began := time.Now()

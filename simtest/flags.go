@@ -13,11 +13,11 @@ var (
 	flagSeed    = flag.Int64("simtest.seed", -1, "run only this seed")
 	flagTime    = flag.Duration("simtest.time", 0, "begin no more seeds after this time; 0 is no limit")
 	flagFaults  = flag.String("simtest.faults", "", "draw only these kinds of faults, separated by commas; none for no faults")
-	flagWorkers = flag.Int("simtest.workers", 0, "simulate in so many processes at once; 0 is one for each processor")
-	flagVerify  = flag.Int("simtest.verify", 1, "run each seed so many times, each time in another process, and fail if that is not the same run each time")
+	flagWorkers = flag.Int("simtest.workers", 0, "number of processes that simulate; 0 is one for each processor")
+	flagVerify  = flag.Int("simtest.verify", 1, "run each seed this many times, each in another process, and fail unless all are the same run")
 	flagNoFork  = flag.Bool("simtest.no-fork", false, "run the one seed of -simtest.seed in the process of the test, for a debugger; the run is the same")
-	flagReport  = flag.String("simtest.report", "", "write what came of the seeds to this file, as JSON")
-	flagShrink  = flag.Duration("simtest.shrink", time.Minute, "spend at most so long on dropping faults that a failure does not need; 0 keeps all")
+	flagReport  = flag.String("simtest.report", "", "write the results to this file, as JSON")
+	flagShrink  = flag.Duration("simtest.shrink", time.Minute, "spend at most this long on dropping faults that a failure does not need; 0 keeps all")
 )
 
 // seeds are the seeds that the flags ask for, from the first to the last.

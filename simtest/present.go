@@ -113,7 +113,7 @@ func (h *hunt) present(r report) *report {
 	if h.unlike != nil {
 		text += "\n" + h.unlike.Error() + "."
 	} else if !whole {
-		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
+		text += fmt.Sprintf("\nWhether it needs all of them was not found out within -simtest.shrink %v.", *flagShrink)
 	}
 	h.artifact(small.Seed, "stacks.txt", small.Stacks)
 	h.artifact(small.Seed, "log.txt", small.Output)

@@ -121,8 +121,8 @@ func TestMemberServesAndOperates(t *testing.T) {
 	require.Equal(t, "2", string(response.Kvs[0].Value))
 }
 
-// A member whose database has grown to its quota refuses writes until its history is
-// compacted, what is free is given back, and the alarm is cleared.
+// A member whose database has reached its quota rejects writes until its history is compacted, the
+// database defragmented, and the alarm cleared.
 func TestAMemberIsFull(t *testing.T) {
 	member, client, _ := startSingle(t, func(config *Config) {
 		config.Tuning.QuotaBytes, config.Tuning.BatchInterval = 300<<10, time.Millisecond
@@ -174,8 +174,8 @@ func TestAMemberWithoutALeaderStops(t *testing.T) {
 	}
 }
 
-// TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Nobody closes its
-// files, which are in memory, and the next member finds them unchanged.
+// TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Its files, which are in memory,
+// are never closed, and the next member finds them unchanged.
 func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
@@ -263,7 +263,7 @@ func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
 	})
 }
 
-// A member that gives up because a limit of the harness was hit has no bug.
+// A member that gives up because of a limit of the harness has no bug.
 func TestAFullDiskIsNotTheFaultOfAMember(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		result := isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {

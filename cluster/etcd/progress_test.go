@@ -16,8 +16,8 @@ import (
 // revision. The notification answers a progress request that was made before the watch
 // existed.
 //
-// The test asserts what etcd does, not what it promises: if it fails, etcd has been
-// fixed and the finding can be closed.
+// The test asserts what etcd does, not what it should do: if it fails, etcd has been fixed and the
+// finding can be closed.
 func TestProgressOvertakesTheEventsOfANewWatch(t *testing.T) {
 	member, client, _ := startSingle(t)
 	stream, err := etcdserverpb.NewWatchClient(client.ActiveConnection()).Watch(testContext(t))

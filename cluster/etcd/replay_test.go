@@ -71,8 +71,8 @@ func TestReplayKeepsTheRevisionOfCreation(t *testing.T) {
 	require.Equal(t, pair{value: []byte("2"), created: 4, changed: 4, version: 1}, store.pairs["a"])
 }
 
-// A member whose database is full keeps all from writing, but for the puts of nested
-// transactions, which etcd does not count.
+// A member whose database is full stops all writes, except puts in nested transactions, which etcd
+// does not count.
 func TestReplayHasNoSpace(t *testing.T) {
 	alarm := func(action etcdserverpb.AlarmRequest_AlarmAction, member uint64) *request {
 		return &request{Alarm: &etcdserverpb.AlarmRequest{Action: action, MemberID: member, Alarm: etcdserverpb.AlarmType_NOSPACE}}

@@ -11,8 +11,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// What a store says it has committed becomes the truth about the watched keys, and what no
-// store of revisions can have committed is refused.
+// A store's commits become the truth about the watched keys, and impossible ones are rejected.
 func TestTruthOfAStore(t *testing.T) {
 	decode := func(_ string, value []byte) (model.Object, error) { return model.Object{Name: string(value)}, nil }
 	put := func(revision int64, key string) Commit {
@@ -58,7 +57,7 @@ func TestTruthOfAStore(t *testing.T) {
 	}
 }
 
-// counted is a store in which a key was created at each revision but for those that delete one.
+// counted is a store in which each revision creates a key, except those that delete one.
 type counted struct {
 	etcdserverpb.UnimplementedKVServer
 	oldest  int64
@@ -79,7 +78,7 @@ func (c counted) Range(_ context.Context, request *etcdserverpb.RangeRequest) (*
 	return answer, nil
 }
 
-// What faults want to know of a store is found out by its answers.
+// The revisions that faults use are derived from a store's answers.
 func TestRevisionsOfAStore(t *testing.T) {
 	r := &replacement{services: Services{KV: counted{oldest: 7, newest: 30, deletes: map[int64]bool{5: true, 12: true, 20: true}}}}
 	require.EqualValues(t, 30, r.Revision())

@@ -23,7 +23,7 @@ func decodeRaw(key string, value []byte) (model.Object, error) {
 	return model.Object{Name: key, Value: string(value)}, nil
 }
 
-// truthOf is what the member with that folder committed.
+// truthOf returns what the member with that folder committed.
 func truthOf(t require.TestingT, dir string) model.Truth {
 	truth, err := Truth(CurrentRelease, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
@@ -292,8 +292,8 @@ func TestTruthReportsWhatItCannotDecode(t *testing.T) {
 	require.ErrorContains(t, err, "decode /r/a at revision 2: not a pod")
 }
 
-// A crash may cut the last write at any disk sector. The rest must be read as a prefix
-// of what was written.
+// A crash may truncate the last write at any disk sector. The rest must be read as a prefix of what
+// was written.
 func TestTruthOfALogWithATornTail(t *testing.T) {
 	const sector = 512
 	member, client, dir := startSingle(t)

@@ -65,7 +65,7 @@ func total(member *Member, prefix string) int {
 	return sum
 }
 
-// The limits are those of the process, so a copy of it has them.
+// The limits are process-wide, so the test runs in a copy.
 func TestWatchesHaveLimits(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")

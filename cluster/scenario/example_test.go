@@ -6,8 +6,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-// A scenario is taken from the catalogue and altered, as --set does. Runs of it are begun by
-// simrun, which knows the targets.
+// A scenario from the catalogue is altered, as --set does. simrun, which knows the targets, starts
+// the runs.
 func ExampleSpec_Set() {
 	spec, err := scenario.Named("minute")
 	if err != nil {

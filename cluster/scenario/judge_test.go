@@ -29,8 +29,8 @@ func TestARunWithoutItsTruthIsInconclusive(t *testing.T) {
 	require.Empty(t, verdict.Violations)
 }
 
-// etcd skips a progress report after an event, and each comes late by up to a tenth, so
-// that a period of 20 s instead of 5 s makes up to 33 s.
+// etcd skips a progress notification after an event, and each may be late by up to a tenth, so a
+// period of 20 s instead of 5 s makes up to 33 s.
 func TestRareProgressReportsMakeBookmarksLate(t *testing.T) {
 	for period, bound := range map[time.Duration]time.Duration{0: 0, time.Second: 0, 5 * time.Second: 0, 20 * time.Second: 108 * time.Second} {
 		spec := specOf(t, "minute")

@@ -26,8 +26,8 @@ func drawnSpec(t *testing.T, seed uint64) Spec {
 	return spec.WithSeed(seed)
 }
 
-// Each knob is off as often as on, or three times as often if it is costly, among the runs in which it takes effect, and takes each
-// of its values.
+// Among the runs in which it has an effect, each knob has its usual value in half, or in three quarters if it is costly, and
+// takes each of its values.
 func TestKnobsAreDrawn(t *testing.T) {
 	const seeds = 1500
 	drawn, usual, seen := map[string]float64{}, map[string]float64{}, map[string]map[string]bool{}
@@ -70,7 +70,7 @@ func TestKnobsAreDrawn(t *testing.T) {
 	}
 }
 
-// No scenario fixes a number that is larger than all that the seed draws for any.
+// No scenario fixes a number larger than the seed can draw for any.
 func TestAnyReachesAsFarAsEveryScenario(t *testing.T) {
 	size := func(text string) (float64, bool) {
 		if length, err := time.ParseDuration(text); err == nil {
@@ -110,8 +110,8 @@ func TestKnobsThatAreSetAreNotDrawn(t *testing.T) {
 	}
 }
 
-// A scenario that draws nothing takes knobs, too, and a run keeps its name whether its knobs
-// were drawn or set.
+// A scenario that draws nothing accepts knobs, too, and a run's name does not depend on whether its
+// knobs were drawn or set.
 func TestKnobsAndNames(t *testing.T) {
 	minute := specOf(t, "minute")
 	minute.Target = "cacher"

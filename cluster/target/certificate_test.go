@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// Who trusts the valid certificate accepts it, and finds that the other one has expired.
+// A client that trusts the valid certificate accepts it, and rejects the expired one.
 func TestCertificates(t *testing.T) {
 	valid, expired, err := target.NewCertificates(target.CertificateName)
 	require.NoError(t, err)

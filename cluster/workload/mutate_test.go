@@ -64,8 +64,8 @@ func TestStalledWatchersStallAndTheFloodComes(t *testing.T) {
 	require.GreaterOrEqual(t, writes, config.Flood)
 }
 
-// The store that obeys the specification, the clients that record what it answers and the oracle
-// that checks the record must agree.
+// The store that obeys the specification, the clients that record its answers and the oracle that
+// checks the recording must agree.
 func TestTheHistoryOfACorrectStorePassesTheOracle(t *testing.T) {
 	judge := linearizability.DefaultConfig()
 	judge.Window = window

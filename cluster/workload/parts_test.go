@@ -26,8 +26,8 @@ func notes(t *testing.T, seed uint64, config Config) (history model.History, par
 }
 
 func TestAllPartsTogetherAreTheWholeRun(t *testing.T) {
-	// Go's scheduler decides who comes first at one instant, so a repeated run differs
-	// now and then. Two whole histories are not equal by chance.
+	// Go's scheduler decides which client comes first at one instant, so a repeated run sometimes
+	// differs. Two whole histories are not equal by chance.
 	const attempts = 10
 	for seed := range uint64(5) {
 		same := false

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// A change that no client made, such as an expiry, is known once a stream has brought it.
+// A change that no client made, such as an expiry, is known once a stream has delivered it.
 func TestTheLastChangeIsTheNewestThatAnybodyHasSeen(t *testing.T) {
 	r := newRecorder(time.Now())
 	write := &model.Operation{Kind: model.Create, Scope: model.Scope{Namespace: "blue", Name: "a"}, ResultRV: 3}

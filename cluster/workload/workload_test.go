@@ -212,7 +212,7 @@ func shape(scope model.Scope) string {
 	return " all"
 }
 
-// Besides what no history can be like, clients record requests in their order, and what each ended with.
+// Besides the validity of the history, clients send requests one after another, and each has its result.
 func TestRecordedHistoryIsWellFormed(t *testing.T) {
 	history := run(t, 7, DefaultConfig(), unrest)
 	require.NoError(t, traces.Validate(&history))

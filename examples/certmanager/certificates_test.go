@@ -13,17 +13,17 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// The environment variables that have the test run into bugs of cert-manager, which it avoids without them.
+// The environment variables that make the test run into bugs of cert-manager, which it otherwise avoids.
 const (
 	noGroup    = "NO_GROUP"   // issuers are named without their group: finding 16
 	longWaits  = "LONG_WAITS" // cert-manager waits for an hour after a failure, as it does by default: finding 17
 	shortWaits = 5 * time.Second
 )
 
-// within is how long the user goes on, and how long things go wrong.
+// within is how long the user acts and faults happen.
 const within = time.Minute
 
-// Certificates are issued, whatever the user wants and whatever goes wrong meanwhile.
+// Certificates are issued, whatever the user wants and despite faults.
 func TestCertificates(t *testing.T) {
 	issuer := cmmeta.IssuerReference{Name: "issuer", Group: certmanager.GroupName}
 	if os.Getenv(noGroup) != "" {

@@ -27,7 +27,7 @@ import (
 
 const namespace = "default"
 
-// user has certificates, changes what they are for, renews them, and loses their secrets.
+// user creates certificates, changes their names, renews them, and deletes their secrets.
 type user struct {
 	t            testing.TB
 	ctx          context.Context
@@ -36,7 +36,7 @@ type user struct {
 	pace         time.Duration // between two actions, at most
 }
 
-// The certificates of a user are named after what becomes of their keys when they are issued again.
+// The certificates of a user are named after what happens to their keys when they are reissued.
 const (
 	rotated = "rotated"
 	kept    = "kept"
@@ -90,7 +90,7 @@ func (u *user) patch(name, text string) {
 	})
 }
 
-// renew is what cmctl renew does.
+// renew does what cmctl renew does.
 func (u *user) renew(name string) error {
 	certificate, err := u.certificates.Get(u.ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -101,14 +101,14 @@ func (u *user) renew(name string) error {
 	return err
 }
 
-// do makes a request until it succeeds, or what it is about is gone.
+// do retries a request until it succeeds, or its object is gone.
 func (u *user) do(request func() error) {
 	for err := request(); err != nil && !apierrors.IsNotFound(err); err = request() {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// issued returns an error until each certificate is what the user wants, and nothing more is to be done.
+// issued returns an error until each certificate is as the user wants, and nothing remains to be done.
 func (u *user) issued() error {
 	for _, name := range names {
 		certificate, err := u.certificates.Get(u.ctx, name, metav1.GetOptions{})
@@ -137,7 +137,7 @@ func (u *user) issued() error {
 	return err
 }
 
-// matches returns an error if a secret is not what a certificate is to have.
+// matches returns an error if a secret does not match its certificate.
 func matches(secret *corev1.Secret, certificate *cmapi.Certificate) error {
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {

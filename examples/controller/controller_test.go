@@ -15,7 +15,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// Every namespace gets the newest settings in the end.
+// Every namespace eventually gets the newest settings.
 func TestCopies(t *testing.T) {
 	options := Options{Forget: os.Getenv("FORGET") != ""} // FORGET=1 switches the mistake on
 	simtest.Seeds(t, simtest.Config{Servers: 2}, func(t *simtest.T, c *simtest.Cluster) {

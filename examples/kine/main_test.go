@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each seed is one run, and what is said in docs/findings and docs/storage.md is found.
+// Each seed is one run, and the findings of docs/findings and docs/storage.md are found.
 func TestTargets(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "mysim")
 	build := exec.Command("go", "build", "-o", binary, ".")

@@ -26,20 +26,20 @@ import (
 	v1 "github.com/watchsim/watchsim/examples/operator/api/v1"
 )
 
-// byName is the environment variable that has the operator make the mistake of releaseByName.
+// byName is the environment variable that turns on the bug of releaseByName.
 const byName = "RELEASE_BY_NAME"
 
 func options() Options { return Options{Metrics: "0", ReleaseByName: os.Getenv(byName) != ""} }
 
-// crds are in the binary, as simrun runs it in another folder.
+// crds are embedded, as simrun runs the binary in another folder.
 //
 //go:embed crd
 var crds embed.FS
 
-// within is how long the user goes on, and how long things go wrong.
+// within is how long the user acts and faults happen.
 const within = time.Minute
 
-// Databases keep their volumes as long as they live, and leave nothing behind.
+// Databases keep their volumes as long as they exist, and leave nothing behind.
 func TestDatabase(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	definitions := t.TempDir()
@@ -60,21 +60,21 @@ func TestDatabase(t *testing.T) {
 	})
 }
 
-// user creates, resizes and deletes databases, again and again of the same names.
+// user creates, resizes and deletes databases, reusing the same names.
 type user struct {
 	t         testing.TB
 	ctx       context.Context
 	client    client.Client
 	databases []*database
-	pace      time.Duration // between two actions, at most
+	pace      time.Duration // the longest pause between two actions
 }
 
-// database is one as its user wants it.
+// database is a database as its user wants it.
 type database struct {
 	v1.Database
 	state   state
-	volumes map[string]types.UID // those that it has had
-	most    int32                // that the user has asked for
+	volumes map[string]types.UID // all volumes that it has had
+	most    int32                // the largest size requested so far
 }
 
 type state int
@@ -82,10 +82,10 @@ type state int
 const (
 	absent state = iota
 	living
-	deleted // by the user, who has not let go of it yet
+	deleted // by the user, whose finalizer remains
 )
 
-// backup is a finalizer of the user, who takes a while for a last look at a database.
+// backup is the finalizer of the user, who takes a while for a last backup of a database.
 const backup = "example.com/backup"
 
 func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
@@ -100,10 +100,10 @@ func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
 	return u
 }
 
-// maxSize is how many servers the user gives a database at most.
+// maxSize is the largest size of a database.
 const maxSize = 3
 
-// act does the next thing with one of the databases, and looks at all.
+// act does the next thing with one of the databases, and checks all.
 func (u *user) act() {
 	d := u.databases[rand.IntN(len(u.databases))]
 	switch {
@@ -120,7 +120,7 @@ func (u *user) act() {
 	u.look()
 }
 
-// look checks what is true of living databases all the time.
+// look checks invariants of existing databases.
 func (u *user) look() {
 	for _, d := range u.databases {
 		if d.state == living {
@@ -130,7 +130,7 @@ func (u *user) look() {
 	}
 }
 
-// do makes a request until it succeeds. What it is about exists.
+// do retries a request until it succeeds. Its object exists.
 func (u *user) do(request func() error) {
 	for err := request(); err != nil; err = request() {
 		require.False(u.t, apierrors.IsNotFound(err), "%v", err)
@@ -144,7 +144,7 @@ func (u *user) create(d *database) {
 	u.do(func() error {
 		err := u.client.Create(u.ctx, wanted.DeepCopyObject().(client.Object))
 		if apierrors.IsAlreadyExists(err) {
-			return nil // by a request whose answer was lost
+			return nil // by an earlier request whose answer was lost
 		}
 		return err
 	})
@@ -160,12 +160,12 @@ func (u *user) resize(d *database) {
 }
 
 func (u *user) delete(d *database) {
-	// A request of which nobody has waited for the answer may still arrive when there is another one.
+	// A request that timed out may still arrive when the database has been recreated.
 	u.do(func() error { return u.client.Delete(u.ctx, &d.Database, client.Preconditions{UID: &d.UID}) })
 	d.state = deleted
 }
 
-// letGo removes the user's finalizer and finds out whether the database is gone.
+// letGo removes the user's finalizer and checks whether the database is gone.
 func (u *user) letGo(d *database) {
 	u.do(func() error {
 		err := u.client.Get(u.ctx, client.ObjectKeyFromObject(d), &d.Database)
@@ -206,7 +206,7 @@ func (u *user) hasVolumes() bool {
 	return slices.ContainsFunc(u.databases, func(d *database) bool { return d.state == living && len(d.volumes) > 0 })
 }
 
-// asWanted returns an error until all databases have as many servers as the user wants, and no other pods.
+// asWanted returns an error until all databases have the requested number of servers, and no other pods.
 func (u *user) asWanted() error {
 	u.look()
 	for _, d := range u.databases {
@@ -223,7 +223,7 @@ func (u *user) asWanted() error {
 	return nil
 }
 
-// keepVolumes checks that a living database has all volumes that it has had, and remembers those that it has.
+// keepVolumes checks that an existing database has kept all volumes that it has had, and records new ones.
 func (u *user) keepVolumes(d *database) {
 	for server := range maxSize {
 		volume := volumeOf(&d.Database, server)
@@ -241,14 +241,14 @@ func (u *user) keepVolumes(d *database) {
 	}
 }
 
-// countPods checks that a living database has no more pods than the user has ever asked for.
+// countPods checks that an existing database has no more pods than the user has ever requested.
 func (u *user) countPods(d *database) {
 	if has := u.podsOf(d); int32(len(has)) > d.most {
 		u.t.Fatalf("%s has %d pods, and the user has asked for %d at most: %q", d.Name, len(has), d.most, has)
 	}
 }
 
-// podsOf returns the names of the pods of a database that are not being deleted.
+// podsOf returns the names of a database's pods that are not terminating.
 func (u *user) podsOf(d *database) (names []string) {
 	var pods corev1.PodList
 	u.do(func() error { return u.client.List(u.ctx, &pods, client.MatchingLabels{uidLabel: string(d.UID)}) })
@@ -260,7 +260,7 @@ func (u *user) podsOf(d *database) (names []string) {
 	return names
 }
 
-// nothingLeft returns an error until all is gone that was made for databases that are.
+// nothingLeft returns an error until all objects of deleted databases are gone.
 func (u *user) nothingLeft() error {
 	all, err := listAll(u.ctx, u.client)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 // realTime is the environment variable that says how long TestOnTheRealClock lasts.
 const realTime = "REAL_TIME"
 
-// The user of TestDatabase on the real clock, with API servers over etcd on the loopback
-// interface, where nothing goes wrong. So does envtest run tests, but with kube-apiserver.
+// The user of TestDatabase on the real clock, with API servers over etcd on the loopback interface,
+// without faults. envtest runs tests like this, but with kube-apiserver.
 func TestOnTheRealClock(t *testing.T) {
 	longest, err := time.ParseDuration(os.Getenv(realTime))
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// impatient is an environment variable with which the user deletes claims that are not bound yet. The test then runs into finding 28. A provisioner
-// that is started again also forgets what it was provisioning for a claim that is gone, and never deletes that: nobody promises otherwise.
+// impatient is an environment variable that makes the user delete claims that are not bound yet. The test then runs into finding
+// 28. A restarted provisioner also never deletes what it was provisioning for a deleted claim: nothing guarantees that it does.
 const impatient = "IMPATIENT"
 
-// within is how long the user goes on, and how long things go wrong.
+// within is how long the user acts and faults happen.
 const within = time.Minute
 
-// Claims get volumes, and the storage keeps none that nobody knows of.
+// Claims get volumes, and the storage has no orphaned ones.
 func TestVolumes(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{MaxPartition: 20 * time.Second}, func(t *simtest.T, c *simtest.Cluster) {
 		u := newUser(t, t.Context(), c.Config(), os.Getenv(impatient) != "")

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// storage is a system that holds volumes. It has one of a name at most, and a caller that gives up does not stop what it has asked for.
+// storage is a system that holds volumes, at most one of each name. A caller that gives up does not stop its request.
 type storage struct {
 	mu      sync.Mutex
 	volumes map[string]bool
@@ -38,7 +38,7 @@ func (s *storage) Provision(ctx context.Context, options controller.ProvisionOpt
 	return volume, controller.ProvisioningFinished, nil
 }
 
-// Delete implements controller.Provisioner. It succeeds for a volume that is not there.
+// Delete implements controller.Provisioner. It is idempotent.
 func (s *storage) Delete(ctx context.Context, volume *corev1.PersistentVolume) error {
 	if err := takes(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *storage) Delete(ctx context.Context, volume *corev1.PersistentVolume) e
 	return takes(ctx)
 }
 
-// takes has the caller wait, and fail now and then without anything having gone wrong.
+// takes makes the caller wait, and fails now and then without a fault.
 func takes(ctx context.Context) error {
 	select {
 	case <-time.After(rand.N(time.Second)):

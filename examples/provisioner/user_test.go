@@ -26,12 +26,12 @@ const (
 
 var names = []string{"a", "b", "c"}
 
-// user claims volumes, and lets go of them.
+// user creates and deletes claims.
 type user struct {
 	ctx    context.Context
 	client kubernetes.Interface
 	pace   time.Duration
-	// impatient is whether the user deletes claims that are not bound yet.
+	// impatient says that the user deletes claims that are not bound yet.
 	impatient bool
 }
 
@@ -65,14 +65,14 @@ func (u *user) act() {
 	time.Sleep(rand.N(u.pace))
 }
 
-// do makes a request until it succeeds, or cannot.
+// do retries a request until it succeeds, or cannot succeed.
 func (u *user) do(request func() error) {
 	for err := request(); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err); err = request() {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// settled returns an error until each claim has a volume, and the storage has those and no other.
+// settled returns an error until each claim has a volume, and the storage has exactly those.
 func (u *user) settled(s *storage) error {
 	volumes, err := u.client.CoreV1().PersistentVolumes().List(u.ctx, metav1.ListOptions{})
 	if err != nil {

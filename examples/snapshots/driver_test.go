@@ -13,15 +13,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// storage is a system that holds volumes and their snapshots, and the driver of it: a caller that gives up
-// does not stop what it has asked for.
+// storage is a system that holds volumes and their snapshots, and its driver: a caller that gives up does
+// not stop its request.
 type storage struct {
 	mu        sync.Mutex
 	snapshots map[string]string // handles by name
 	cut       int
 }
 
-// CreateSnapshot is idempotent by the name, as the CSI specification has it.
+// CreateSnapshot is idempotent by name, as in the CSI specification.
 func (s *storage) CreateSnapshot(ctx context.Context, name, volume string, _, _ map[string]string) (string, string, time.Time, int64, bool, error) {
 	if err := s.takes(ctx); err != nil {
 		return "", "", time.Time{}, 0, false, err
@@ -33,7 +33,7 @@ func (s *storage) CreateSnapshot(ctx context.Context, name, volume string, _, _ 
 	return driver, handle, time.Now(), 1 << 30, true, nil
 }
 
-// DeleteSnapshot succeeds for one that is not there.
+// DeleteSnapshot is idempotent.
 func (s *storage) DeleteSnapshot(ctx context.Context, handle string, _ map[string]string) error {
 	if err := s.takes(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *storage) GetSnapshotStatus(ctx context.Context, handle string, _ map[st
 	return true, time.Now(), 1 << 30, "", nil
 }
 
-// takes has the caller wait, and fail now and then without anything having gone wrong.
+// takes makes the caller wait, and fails now and then without a fault.
 func (s *storage) takes(ctx context.Context) error {
 	select {
 	case <-time.After(rand.N(2 * time.Second)):

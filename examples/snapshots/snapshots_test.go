@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// The environment variables that have the test run into bugs of the controllers, which it avoids without them.
+// The environment variables that make the test run into bugs of the controllers, which it otherwise avoids.
 const (
 	impatient   = "IMPATIENT"   // the user deletes snapshots that are not ready yet: findings 20 and 22
 	longResync  = "LONG_RESYNC" // the controllers look at everything again after a quarter of an hour, as they do by default: finding 27, and 21 for an impatient user
@@ -23,10 +23,10 @@ const (
 	shortResync = 20 * time.Second
 )
 
-// within is how long the user goes on, and how long things go wrong.
+// within is how long the user acts and faults happen.
 const within = time.Minute
 
-// Snapshots become ready, and the storage keeps none that nobody knows of.
+// Snapshots become ready, and the storage has no orphaned ones.
 func TestSnapshots(t *testing.T) {
 	resync := shortResync
 	if os.Getenv(longResync) != "" {
@@ -56,7 +56,7 @@ func TestSnapshots(t *testing.T) {
 	})
 }
 
-// fails has the creation of a content fail that exists already, so that it is tried again when the controller knows of it.
+// fails reports an error for a successful creation of a content, so that it is retried when the controller has observed it.
 type fails struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -33,11 +33,11 @@ type user struct {
 	ctx    context.Context
 	client client.SnapshotV1Interface
 	pace   time.Duration // between two actions, at most
-	// impatient is whether the user deletes snapshots that are not ready yet.
+	// impatient says that the user deletes snapshots that are not ready yet.
 	impatient bool
 }
 
-// A class of snapshots is named after what becomes of the snapshot in the storage when its object is deleted.
+// The deletion policies: classes are named after what happens to the snapshot in the storage when its object is deleted.
 var (
 	classes = []snapshotv1.DeletionPolicy{snapshotv1.VolumeSnapshotContentDelete, snapshotv1.VolumeSnapshotContentRetain}
 	names   = []string{"a", "b", "c"}
@@ -103,20 +103,20 @@ func (u *user) act() {
 	time.Sleep(rand.N(u.pace))
 }
 
-// do makes a request until it succeeds, or cannot.
+// do retries a request until it succeeds, or cannot succeed.
 func (u *user) do(request func() error) {
 	for err := request(); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err); err = request() {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// usable reports whether volumes can be made of a snapshot.
+// usable reports whether volumes can be created from a snapshot.
 func usable(snapshot *snapshotv1.VolumeSnapshot) bool {
 	return snapshot.Status != nil && snapshot.Status.ReadyToUse != nil && *snapshot.Status.ReadyToUse
 }
 
-// settled returns an error until each snapshot is ready, none is being deleted, and the storage has what the
-// cluster knows of.
+// settled returns an error until each snapshot is ready, none is terminating, and the storage has exactly
+// what the cluster knows of.
 func (u *user) settled(s *storage) error {
 	contents, err := u.client.VolumeSnapshotContents().List(u.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -153,7 +153,7 @@ func (u *user) settled(s *storage) error {
 	return unowned(contents.Items, snapshots.Items)
 }
 
-// ready returns an error if a snapshot cannot be used.
+// ready returns an error if a snapshot is not usable.
 func ready(snapshot *snapshotv1.VolumeSnapshot, contents map[string]*snapshotv1.VolumeSnapshotContent) error {
 	status := snapshot.Status
 	switch {
@@ -171,7 +171,7 @@ func ready(snapshot *snapshotv1.VolumeSnapshot, contents map[string]*snapshotv1.
 	return nil
 }
 
-// unowned returns an error if there is a content that was to be deleted with its snapshot, which is gone.
+// unowned returns an error if a content should have been deleted with its snapshot, which is gone.
 func unowned(contents []snapshotv1.VolumeSnapshotContent, snapshots []snapshotv1.VolumeSnapshot) error {
 	for _, content := range contents {
 		owned := slices.ContainsFunc(snapshots, func(s snapshotv1.VolumeSnapshot) bool { return s.UID == content.Spec.VolumeSnapshotRef.UID })

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The storage that asks etcd shows no bug of its own, and what the careless one breaks is named.
+// The storage that reads etcd shows no bug of its own, and the careless one's violations are named.
 func TestTargets(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "mysim")
 	build := exec.Command("go", "build", "-o", binary, ".")

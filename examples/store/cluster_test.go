@@ -17,10 +17,10 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// started reports whether a life of the store has begun in this process, or in the one that it was copied from.
+// started reports whether the store was started in this process, or in the one that it was copied from.
 var started bool
 
-// A program counts to ten in an object that the store keeps, whatever fails.
+// A program counts to ten in an object in the store, despite faults.
 func TestCounter(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{Cache: "store"}, func(t *simtest.T, c *simtest.Cluster) {
 		require.True(t, started, "expected the store in etcd's place")
@@ -56,7 +56,7 @@ func count(ctx context.Context, config *rest.Config) error {
 			return err
 		})
 		if err != nil {
-			return err // and it is started again
+			return err // and is restarted
 		}
 	}
 	<-ctx.Done()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The store passes whatever fails around it, each seed is one run, and both mistakes are found.
+// The store passes under all faults, each seed is one run, and both bugs are found.
 func TestTargets(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "mysim")
 	build := exec.Command("go", "build", "-o", binary, ".")

@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// held are the seeds that a file goes on with.
+// held returns the seeds that a resumed file holds.
 func held(t *testing.T, folder string, h campaign.Header) []uint64 {
 	t.Helper()
 	var seeds []uint64
@@ -136,8 +136,8 @@ func TestResultsHoldNothingOfOneMachineOrSeed(t *testing.T) {
 	require.Equal(t, "simrun --seed 5 --scenario calm", h.Reproduce(5))
 }
 
-// A campaign does not begin among the artifacts of one whose results were moved away: it
-// would write over those of the same seeds.
+// A campaign does not begin among the artifacts of one whose results were moved away: it would
+// overwrite those of the same seeds.
 func TestACampaignDoesNotBeginAmongOtherArtifacts(t *testing.T) {
 	folder, h := t.TempDir(), header(6, 1, 2)
 	write(t, folder, h, 1)

@@ -12,13 +12,13 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// header is of one shard of a campaign over the seeds 1 to last.
+// header returns the header of one shard of a campaign over the seeds 1 to last.
 func header(last uint64, index, count int) campaign.Header {
 	spec := scenario.Spec{Scenario: "calm", Target: "cacher", Members: 1, Servers: 1, Kinds: []string{}, Seed: 77}
 	return campaign.NewHeader(spec, 1, last, campaign.Shard{Index: index, Count: count}, "b17d", "go1.26.8", "simrun --seed {seed} --scenario calm")
 }
 
-// verdict is an invented one that follows from the seed.
+// verdict invents a verdict as a function of the seed.
 func verdict(seed uint64) campaign.Result {
 	result := campaign.Result{Verdict: scenario.Verdict{
 		Seed: seed, Scenario: "calm", Target: "cacher", Outcome: linearizability.Passed,
@@ -54,7 +54,7 @@ func lost(client string, seed uint64) scenario.Violation {
 		Text: fmt.Sprintf("Reliable: %s never received ADDED red/a (RV %d); stream %d", client, seed+1, seed)}}
 }
 
-// write makes the results of a shard, in the order that the seeds are given in.
+// write writes the results of a shard, in the given order of seeds.
 func write(t *testing.T, folder string, h campaign.Header, seeds ...uint64) {
 	t.Helper()
 	file, err := campaign.Open(folder, h, func(campaign.Result) {})
@@ -65,7 +65,7 @@ func write(t *testing.T, folder string, h campaign.Header, seeds ...uint64) {
 	require.NoError(t, file.Close())
 }
 
-// seedsOf are all seeds of a shard, the odd ones first as two workers would.
+// seedsOf returns all seeds of a shard, odd ones first as with two workers.
 func seedsOf(h campaign.Header) []uint64 {
 	var odd, even []uint64
 	for seed := h.First; seed <= h.Last; seed++ {

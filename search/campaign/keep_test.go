@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// The lowest seeds of each signature keep their artifacts, in whatever order
-// failures are found, and also if the process was killed in between.
+// The lowest seeds of each signature keep their artifacts, in whatever order failures are found,
+// and even if the process was killed in between.
 func TestLowestSeedsOfASignatureKeepTheirArtifacts(t *testing.T) {
 	h := header(40, 1, 1)
 	failed := []uint64{40, 11, 30, 20, 33, 10, 22}

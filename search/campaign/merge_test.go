@@ -49,7 +49,7 @@ func TestHowACampaignWasDividedDoesNotShow(t *testing.T) {
 		require.Equal(t, results, all, "%d shards", count)
 	}
 
-	// What was merged can be merged, and gone on with.
+	// A merged file can be merged, and resumed.
 	one := filepath.Join(t.TempDir(), h.FileName())
 	require.NoError(t, os.WriteFile(one, []byte(results), 0o600))
 	again, all := merged(t, one)
@@ -63,7 +63,7 @@ func TestMergeCountsAndGroups(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, m.Complete())
 	require.EqualValues(t, last, m.Seeds)
-	// 14 multiples of 10, 12 of 11 which are none of 10, and 8 of 13 which are neither.
+	// 14 multiples of 10, 12 of 11 that are not of 10, and 8 of 13 that are of neither.
 	require.EqualValues(t, 26, m.Failed)
 	require.EqualValues(t, 1, m.NotDeterministic)
 	require.EqualValues(t, 10, m.Inconclusive, "and the seed that is not deterministic")

@@ -44,7 +44,7 @@ Inconclusive:
 `, m.Report())
 }
 
-// What fired in every failure of a group, and not in every seed, is worth a look.
+// What fired in every failure of a group, but not in every seed, is a likely cause.
 func TestReportNamesTheFaultsOfAGroup(t *testing.T) {
 	summary := campaign.NewSummary(header(9, 1, 1))
 	for seed, kinds := range map[uint64][]string{

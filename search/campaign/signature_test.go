@@ -55,8 +55,8 @@ func TestSignatureLeavesOutWhatDiffersFromSeedToSeed(t *testing.T) {
 	}
 }
 
-// One bug breaks several guarantees, and for several clients. Neither their
-// order nor what else broke makes it another.
+// One bug breaks several guarantees, for several clients. Their order, and what else broke, do not
+// change the signature.
 func TestSignatureIsThatOfTheFirstCause(t *testing.T) {
 	reliable, another := lost("watcher-2", 23), lost("informer-0", 6)
 	converged := verdict(10).Violations[0]

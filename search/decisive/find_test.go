@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// each is a way to run candidates in which broken says which of them fail.
+// each runs candidates; broken says which of them fail.
 func each(broken func(shrink.Case) bool) shrink.Try {
 	return func(_ context.Context, candidates []shrink.Case, _ bool) (outcomes []shrink.Outcome, err error) {
 		for _, c := range candidates {
@@ -24,7 +24,7 @@ func each(broken func(shrink.Case) bool) shrink.Try {
 	}
 }
 
-// find finds the decisions of a tape that is broken where this says so.
+// find finds the decisions of a tape; broken says which tapes fail.
 func find(t *testing.T, tape []byte, config Config, broken func(tape []byte) bool) (Found, []byte) {
 	t.Helper()
 	config.Try = each(func(c shrink.Case) bool { return broken(c.Tape) })
@@ -55,8 +55,8 @@ func TestDecisionsThatMatterAreFound(t *testing.T) {
 	}
 }
 
-// The last decision that matters is found in a run of thousands, of which nearly each
-// makes another run of what comes after it.
+// The last decision that matters is found in a run with thousands of deviations, nearly each of
+// which changes everything after it.
 func TestTheLastOfManyDecisionsIsFound(t *testing.T) {
 	const needed, shows = 4321, 6000
 	tape := bytes.Repeat([]byte{1}, 10_000)
@@ -69,7 +69,7 @@ func TestTheLastOfManyDecisionsIsFound(t *testing.T) {
 	require.Len(t, calmer, needed)
 }
 
-// Where a failure comes and goes, the place closest to the violation is told of.
+// Where a failure comes and goes, the place closest to the violation is reported.
 func TestThePlaceClosestToTheViolationIsFound(t *testing.T) {
 	tape := bytes.Repeat([]byte{1}, 64)
 	found, _ := find(t, tape, Config{}, func(tape []byte) bool { return len(tape) >= 40 || (len(tape) > 3 && len(tape) < 20) })

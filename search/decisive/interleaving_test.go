@@ -32,8 +32,8 @@ func (p *points) passes(decision uint64, at time.Duration, goroutine uint64, fun
 	*p = append(*p, sim.Point{Decision: decision, At: at, Goroutine: goroutine, Callers: append(calls, sim.Call{Function: outermost})})
 }
 
-// told is a story in which goroutine 7 is held up by decision 20 at 2 s, for 1.04 s where
-// 1 s would not do.
+// told is a story in which decision 20 stalls goroutine 7 at 2 s, for 1.04 s where 1 s would not
+// suffice.
 func told(p points, more ...sim.Decision) Story {
 	var decisions []sim.Decision
 	for number := range uint64(20) {
@@ -97,7 +97,7 @@ func TestACallThatWasHeldUpSaysSo(t *testing.T) {
 	require.Equal(t, 2*time.Second, call.Held)
 }
 
-// A call that had returned, and another that came later, are no call under way.
+// A call that had returned, or that came later, was not interrupted.
 func TestACallThatHadReturnedIsNotUnderWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		at       time.Duration
@@ -137,9 +137,9 @@ func TestTheCallClosestToTheRequestComesFirst(t *testing.T) {
 	require.Equal(t, []uint64{3, 2, 1}, order)
 }
 
-// TestTheReadinessCheckOfKubernetes116122IsTold compares what is said of a run of the
-// bug with a golden file. What was found in the run is decisive.json of its folder;
-// docs/replay.md says how to get there.
+// TestTheReadinessCheckOfKubernetes116122IsTold compares the explanation of a run of the bug with a
+// golden file. The search's result is decisive.json of its folder; docs/replay.md says how to get
+// there.
 func TestTheReadinessCheckOfKubernetes116122IsTold(t *testing.T) {
 	content, err := os.ReadFile("testdata/A01.json")
 	require.NoError(t, err)

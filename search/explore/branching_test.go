@@ -11,9 +11,9 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// TestBranchingGoesBackToRareStates makes up runs that are in one of three states after
-// another, and those of one seed in a fourth. From there alone a branch gets to where it
-// fails, one in four of a further branch.
+// TestBranchingGoesBackToRareStates invents runs that are in one of three states after another, and
+// those of one seed in a fourth. Only from there a branch gets to a failing state, in one of four
+// further branches.
 func TestBranchingGoesBackToRareStates(t *testing.T) {
 	run := func(_ context.Context, group []Attempt) ([]Outcome, error) {
 		outcomes := make([]Outcome, len(group))
@@ -50,8 +50,8 @@ func TestBranchingGoesBackToRareStates(t *testing.T) {
 	require.GreaterOrEqual(t, len(failed.Branches), 2)
 }
 
-// TestARunThatIsNotJudgedHasTheVerdictOfItsEnd makes up a plain run and two that deviate
-// from it and end their windows as it does.
+// TestARunThatIsNotJudgedHasTheVerdictOfItsEnd invents a default run and two that deviate from it
+// and end their windows like it.
 func TestARunThatIsNotJudgedHasTheVerdictOfItsEnd(t *testing.T) {
 	made := func(failed bool, deviated Outcome) Result {
 		choices := []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 7}}

@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// FuzzAnyTapeIsOneRun shows that whatever bytes a fuzzer makes up are a schedule, and
-// that a tape is one run. To have Go's fuzzer make them up:
+// FuzzAnyTapeIsOneRun shows that arbitrary bytes are a schedule, and that a tape is one run. To
+// generate them with Go's fuzzer:
 //
 //	go test $(go run ./sim/overlay/write build/overlay) -run '^$' -fuzz FuzzAnyTapeIsOneRun ./search/explore
 func FuzzAnyTapeIsOneRun(f *testing.F) {

@@ -13,10 +13,9 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// A toy is a program small enough that its schedules can be counted by hand. It
-// reports whether its bug has shown. What is in scope are the functions of this file
-// whose names begin with toy; they are not inlined, as their closures would get other
-// names.
+// A toy is a program small enough to count its schedules by hand. It reports whether its bug has
+// shown. The functions of this file whose names begin with toy are in scope; they are not inlined,
+// as their closures would get other names.
 type toy func() (wrong bool)
 
 const toyScope = "github.com/watchsim/watchsim/search/explore.toy"
@@ -103,8 +102,8 @@ func lostUpdate() bool {
 	return <-box != 2
 }
 
-// toyFlags sets two flags one after the other, and takes them back. Seeing the
-// second set and then the first not set is a bug of depth 3.
+// toyFlags sets two flags one after the other, and clears them. Seeing the second set and then the
+// first not set is a bug of depth 3.
 //
 //go:noinline
 func toyFlags(first, second chan bool) func() {
@@ -333,8 +332,7 @@ func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 	require.Empty(t, result.Exhausted)
 }
 
-// TestContradictionsAreNotExhaustion makes up runs that a hash of their state does not
-// tell apart.
+// TestContradictionsAreNotExhaustion invents runs that a hash of their state does not distinguish.
 func TestContradictionsAreNotExhaustion(t *testing.T) {
 	choice := sim.Choice{Kind: sim.KindPoint, Alternatives: 2, State: 7}
 	later := sim.Choice{Kind: sim.KindPick, Alternatives: 2, State: 8}

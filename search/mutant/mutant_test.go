@@ -15,7 +15,7 @@ import (
 // ours is the project, whose modules the mutants edit.
 var ours = overlay.Project{Dir: "../.."}
 
-// at says that every module lies in one folder.
+// at returns one folder for every module.
 func at(dir string) func(string) (string, error) {
 	return func(string) (string, error) { return dir, nil }
 }
@@ -107,7 +107,7 @@ func TestMutantsAreWellFormed(t *testing.T) {
 	}
 }
 
-// What the project promises of its list.
+// The project's promise about its list.
 func TestTheListIsLargeEnough(t *testing.T) {
 	count := func(counts func(Mutant) bool) int {
 		return len(slices.DeleteFunc(All(), func(m Mutant) bool { return !counts(m) }))
@@ -150,7 +150,7 @@ func TestSeveralMutantsHaveOneTarget(t *testing.T) {
 	}
 }
 
-// The half that is held out is a third, whatever kind of mutant one looks at.
+// A third is held out, of every kind of mutant.
 func TestAThirdIsHeldOut(t *testing.T) {
 	held, bugs := 0, 0
 	for _, m := range All() {

@@ -54,7 +54,7 @@ func main() {
 }
 `
 
-// One program has all mutants, and does what the one does that is switched on.
+// One binary has all mutants, and behaves like the one that is switched on.
 func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

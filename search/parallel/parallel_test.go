@@ -43,7 +43,7 @@ func TestRunFillsItsSlots(t *testing.T) {
 	})
 }
 
-// A piece of work that ends its goroutine, as a test that is skipped does, is an error.
+// Work that ends its goroutine, as a skipped test does, is an error.
 func TestAnExitedGoroutineIsAnError(t *testing.T) {
 	err := parallel.Each(t.Context(), 1, []int{1, 2}, func(context.Context, int) error {
 		runtime.Goexit()
@@ -94,7 +94,7 @@ func TestErrorsEndARun(t *testing.T) {
 	}
 }
 
-// TestInterruptedRun: what is under way is waited for and not lost if it still succeeds.
+// TestInterruptedRun: work in progress is waited for and not lost if it still succeeds.
 func TestInterruptedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -43,8 +43,8 @@ func TestAnHour(t *testing.T) {
 }
 `
 
-// A module that requires this project simulates with nothing but the overlay: no flag
-// besides -overlay, and no go.mod that it has not written.
+// A module that requires this project simulates with only the overlay: no flag but -overlay, and no
+// generated go.mod.
 func TestAnotherModuleSimulatesWithTheOverlayAlone(t *testing.T) {
 	source, err := selfbuild.Source()
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ var last = flag.Uint64("last", 2000, "the last of the seeds to hunt a bug in, un
 
 var build = flag.Bool("build", false, "build each released version and run it, which takes minutes the first time")
 
-// run builds a worker of a release, with a mutant or none, has such workers run seeds of a
-// scenario with faults of some kinds, its own if nil, and returns what came of them.
+// run builds a worker of a release, with a mutant or none, runs seeds of a scenario with faults of
+// some kinds, its own if nil, and returns the verdicts.
 func run(t *testing.T, release, edit, name string, kinds []string, first, last uint64) (verdicts []scenario.Verdict) {
 	t.Helper()
 	if !*build {
@@ -51,8 +51,7 @@ func run(t *testing.T, release, edit, name string, kinds []string, first, last u
 	return verdicts
 }
 
-// The old code does what it should where nothing goes wrong: what runs of it show
-// elsewhere is not the harness' doing.
+// The old code is correct without faults: so its failures elsewhere are not caused by the harness.
 func TestReleasesPassACalmRun(t *testing.T) {
 	for _, release := range target.Releases() {
 		for _, v := range run(t, release.Name, "", "calm", nil, 1, 3) {
@@ -61,8 +60,8 @@ func TestReleasesPassACalmRun(t *testing.T) {
 	}
 }
 
-// Old code draws random numbers in ways of its own. A seed has to give one run of it,
-// whatever ran before it in the process.
+// Old code draws random numbers in its own ways. A seed must still give one run, whatever ran
+// before it in the process.
 func TestASeedGivesOneRunOfARelease(t *testing.T) {
 	hashes := func(verdicts []scenario.Verdict) map[uint64]string {
 		all := map[uint64]string{}
@@ -80,31 +79,29 @@ func TestASeedGivesOneRunOfARelease(t *testing.T) {
 	}
 }
 
-// kubernetes/kubernetes #116122, in the release itself: a watch that registers while
-// the cache is initialised again lives on, and misses what happened in between. No
-// seed shows anything with the fix of #116172, so that the rest is no doing of the
-// harness.
+// kubernetes/kubernetes #116122, in the release itself: a watch that registers while the cache
+// reinitialises survives, and misses what happened in between. No seed fails with the fix of
+// #116172, so the harness does not cause it.
 func TestKubernetes026MissesEvents(t *testing.T) {
 	hunt(t, "kubernetes-0.26", "kubernetes-0.26-A01-fixed", "reinit", nil, 200)
 }
 
-// etcd-io/etcd #18089, in the release itself: a compaction at the revision of a
-// deletion removes the deletion, and a watch from there never gets it. No seed shows
-// anything with the fix of #18274 but finding 3, whose cache delivers nothing for 30
-// seconds after a compaction.
+// etcd-io/etcd #18089, in the release itself: a compaction at the revision of a deletion removes
+// the deletion, and a watch from there never gets it. With the fix of #18274 no seed fails except
+// by finding 3, whose cache delivers nothing for 30 seconds after a compaction.
 func TestEtcd35LosesADeletion(t *testing.T) {
 	hunt(t, "etcd-3.5", "etcd-3.5-E08-fixed", "tombstone", nil, 20, linearizability.Delivered.Name)
 }
 
 // Finding 1, in the older of the two maintained minor releases of Kubernetes and etcd: after outages of
-// encryption a cache takes progress that an old watch has made for that of its new one.
+// encryption a cache attributes the progress of an old watch to its new one.
 func TestKubernetes036HasFinding1(t *testing.T) {
 	hunt(t, "kubernetes-0.36", "fix-finding-1", "reinit", []string{"transform-failure"}, 100)
 }
 
-// hunt runs so many seeds at a time until some of them show a release's bug, and then as
-// many with its fix, of which none may, but for what breaks the named guarantees alone. How many it takes is chance: any
-// change of what runs selects other seeds.
+// hunt runs seeds in batches until some of them show a release's bug, and then as many with its fix, of which none may
+// fail, except by breaking only the named guarantees. How many it takes is chance: any change of the runs selects other
+// seeds.
 func hunt(t *testing.T, release, fix, name string, kinds []string, atATime uint64, besides ...string) {
 	t.Helper()
 	var seeds []uint64
@@ -118,8 +115,8 @@ func hunt(t *testing.T, release, fix, name string, kinds []string, atATime uint6
 	require.Empty(t, failed(t, run(t, release, fix, name, kinds, 1, tried), besides...))
 }
 
-// failed are the seeds that broke a guarantee besides some, in ascending order. Every run
-// has to decide.
+// failed returns the seeds that broke a guarantee other than the named ones, in ascending order. No
+// run may be inconclusive.
 func failed(t *testing.T, verdicts []scenario.Verdict, besides ...string) (seeds []uint64) {
 	t.Helper()
 	for _, v := range verdicts {

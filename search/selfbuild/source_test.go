@@ -15,8 +15,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// published makes a module proxy of this commit, the modules inside included, has the go
-// command use it, and returns the version.
+// published makes a module proxy of this commit, including nested modules, makes the go command use
+// it, and returns the version.
 func published(t *testing.T) (version string) {
 	t.Helper()
 	source, err := Source()
@@ -53,8 +53,8 @@ func published(t *testing.T) (version string) {
 	return version
 }
 
-// What `go install` has built finds its source, and the modules inside of it, by their
-// version alone; a second time it needs no proxy.
+// A binary built by `go install` finds its source, and nested modules, by their version; the second
+// time it needs no proxy.
 func TestAnInstalledVersionGetsItsSource(t *testing.T) {
 	version := published(t)
 	t.Setenv("GOMODCACHE", t.TempDir())
@@ -76,7 +76,7 @@ func TestAnInstalledVersionGetsItsSource(t *testing.T) {
 	require.NotContains(t, err.Error(), "\n")
 }
 
-// The packages that a build compiles are told from what it complains of.
+// The packages that a build compiles are separated from its errors.
 func TestABuildTellsPackagesFromErrors(t *testing.T) {
 	var packages []string
 	said := &listener{progress: func(pkg string) { packages = append(packages, pkg) }}

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// The control plane is built with mutants of what API servers are made of only if one of them is to be chosen, and has none of the project's own cache.
+// The control plane has mutants of API servers' code only if one of them is requested, and none of the project's own cache.
 func TestMutantsToChoose(t *testing.T) {
 	for _, one := range selfbuild.AllTested() {
 		require.Equal(t, len(one.Mutants()), len(one.ToChoose()), one.Name)

@@ -64,8 +64,8 @@ require (
 replace go.etcd.io/etcd/client/v3 => go.etcd.io/etcd/client/v3 v3.6.0
 `
 
-// The modules of one release are those that a go.mod has in one version, replaced ones
-// included, and nothing of another repository.
+// The modules of one release are those with the same version in a go.mod, including replaced ones,
+// and none of another repository.
 func TestSiblingsHaveTheSameVersion(t *testing.T) {
 	file, err := modfile.Parse("go.mod", []byte(someGoMod), nil)
 	require.NoError(t, err)
@@ -74,8 +74,8 @@ func TestSiblingsHaveTheSameVersion(t *testing.T) {
 	require.Empty(t, siblings(file, "go.etcd.io/raft/v3"))
 }
 
-// A folder of a checkout brings the modules beside it, and what its go.mod takes from
-// other folders; a second --use has the last word.
+// A folder of a checkout brings the modules beside it, and those that its go.mod takes from other
+// folders; a second --use takes precedence.
 func TestAFolderBringsWhatLiesBesideIt(t *testing.T) {
 	root := checkout(t, map[string]string{
 		"server": "module go.etcd.io/etcd/server/v3\n\ngo 1.20\n\nreplace go.etcd.io/raft/v3 => ../own/raft\n",
@@ -113,7 +113,7 @@ func TestCodeForAnotherGoOrProjectIsRefused(t *testing.T) {
 	}
 }
 
-// A changed file, or one with another name, is other source.
+// A changed or renamed file changes the hash.
 func TestTheHashOfASourceIsThatOfItsFiles(t *testing.T) {
 	root := checkout(t, map[string]string{"a": "module a\n", "b": "module a\n", "c": "module c\n"})
 	hash := func(folder string) string {

@@ -25,7 +25,7 @@ at 9s partition from=apiserver-0 to=etcd-0 for=2s
 at 20s etcd-restart member=etcd-0
 `
 
-// whole is a failing run, and details what it would say of itself.
+// whole returns a failing run and its details.
 func whole() (Case, swarm.Details) {
 	spec, _ := scenario.Named("storm")
 	spec.Seed = 7
@@ -40,7 +40,7 @@ func whole() (Case, swarm.Details) {
 	return Case{Spec: spec}, details
 }
 
-// each has candidates run one by one.
+// each runs candidates one by one.
 func each(try func(Case) (Outcome, error)) Try {
 	return func(_ context.Context, candidates []Case, _ bool) (outcomes []Outcome, err error) {
 		for _, c := range candidates {
@@ -51,7 +51,7 @@ func each(try func(Case) (Outcome, error)) Try {
 	}
 }
 
-// fake is a way to run candidates in which broken says which of them fail.
+// fake runs candidates; broken says which of them fail.
 func fake(details swarm.Details, broken func(Case) bool) Try { return each(single(details, broken)) }
 
 func single(details swarm.Details, broken func(Case) bool) func(Case) (Outcome, error) {
@@ -98,7 +98,7 @@ func TestWhatIsNeededIsLeft(t *testing.T) {
 	}
 }
 
-// Of the knobs that a seed has drawn, those are left that the failure needs.
+// Only those drawn knobs remain unusual that the failure needs.
 func TestKnobsThatTheFailureDoesNotNeedAreReset(t *testing.T) {
 	run, details := whole()
 	spec, err := scenario.Named("any")
@@ -118,7 +118,7 @@ func TestKnobsThatTheFailureDoesNotNeedAreReset(t *testing.T) {
 	require.NotEmpty(t, run.Spec.Setup.Server.Gates, "the whole run is not changed")
 }
 
-// What the violation tells of is tried before anything else is left out piece by piece.
+// What the violation does not mention is left out first, at once.
 func TestWhatTheViolationDoesNotTellOfGoesAtOnce(t *testing.T) {
 	run, details := whole()
 	led := []explain.Moment{
@@ -157,8 +157,8 @@ func TestChoicesOfTheScheduleAreLeftOut(t *testing.T) {
 	require.Equal(t, want, result.Case.Tape)
 }
 
-// TestCandidatesAreTriedWithSeveralSchedules has a failure that needs one schedule
-// of three, another one for each number of steps, and interruptions.
+// TestCandidatesAreTriedWithSeveralSchedules has a failure that needs one schedule of three,
+// another one for each number of steps, and interruptions.
 func TestCandidatesAreTriedWithSeveralSchedules(t *testing.T) {
 	run, details := whole()
 	fits := func(c Case) bool {

@@ -37,7 +37,7 @@ func TestComplaintIsAboutThePanic(t *testing.T) {
 	}
 }
 
-// TestWorkersEndAtARace keeps what the user says of the race detector besides.
+// TestWorkersEndAtARace keeps the user's other settings of the race detector.
 func TestWorkersEndAtARace(t *testing.T) {
 	t.Setenv("GORACE", "")
 	require.Equal(t, "GORACE=halt_on_error=1", endAtRace())

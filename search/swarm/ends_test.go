@@ -42,7 +42,7 @@ func TestWhatACopyHasReachedTheNextOneKnows(t *testing.T) {
 	require.True(t, ends.reach(7, 0), "there is no room for it")
 }
 
-// TestADeathIsAViolationWithFields follows what a worker says of a copy to the verdict.
+// TestADeathIsAViolationWithFields follows a worker's report of a copy's death to the verdict.
 func TestADeathIsAViolationWithFields(t *testing.T) {
 	_, err := Reply{Cause: fork.Panicked, Died: "it panicked, with exit status 2: panic: no state\n\ngoroutine 7 [running]:\n" +
 		"panic({0x1, 0x2})\n\t/usr/local/go/panic.go:1\nexample.com/cache.(*Cache).list(0xc0007)\n\t/src/cache.go:9"}.Read(11)

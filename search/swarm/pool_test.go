@@ -12,9 +12,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-// scriptedWorker writes a program that acts as a worker: it answers each job with its
-// process ID as the report, dies if its environment says so, and never answers if it says
-// that.
+// scriptedWorker writes a program that acts as a worker: it answers each job with its process ID as
+// the report. Its environment can make it die, or never answer.
 func scriptedWorker(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "worker")
 	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh

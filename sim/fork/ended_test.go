@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a machine does to a copy is told from what the copy has done: by whether a limit of
+// What the machine does to a copy is distinguished from what the copy does: by whether a limit of
 // the copy can be the reason.
 func TestTheMachineIsToldFromTheRun(t *testing.T) {
 	limits := Limits{Processor: 60, Memory: 6 << 30}

@@ -18,10 +18,10 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// limits are small, so that it takes little to hit one.
+// limits are small, so that they are soon reached.
 var limits = fork.Limits{Processor: time.Second, Clock: 20 * time.Second, Memory: 256 << 20}
 
-// copied has a copy of this process do something, which is to leave or to die of it.
+// copied makes a copy of this process do something, after which it must leave or die.
 func copied(t *testing.T, limits fork.Limits, do func(*fork.Copy)) fork.Ended {
 	t.Helper()
 	require.NoError(t, sim.Available())
@@ -36,7 +36,7 @@ func copied(t *testing.T, limits fork.Limits, do func(*fork.Copy)) fork.Ended {
 	return ended
 }
 
-// children are the processes that this one has not waited for.
+// children returns the processes that this one has not waited for.
 func children(t *testing.T) string {
 	all, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func children(t *testing.T) string {
 	return found.String()
 }
 
-// simulating has the copy run f as a simulation and leave with why it ended.
+// simulating makes the copy run f as a simulation and leave with why it ended.
 func simulating(f func(*sim.World)) func(*fork.Copy) {
 	return func(made *fork.Copy) {
 		result, err := sim.Run(sim.Config{Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
@@ -168,7 +168,7 @@ func TestAnAnswerIsWhole(t *testing.T) {
 	require.Positive(t, ended.Memory)
 }
 
-// TestACopyDiesWithItsOriginal has a copy die that has a copy itself.
+// TestACopyDiesWithItsOriginal kills a copy that has a copy itself.
 func TestACopyDiesWithItsOriginal(t *testing.T) {
 	var pid [20]byte
 	var pipe [2]int // not of package os: what the original's poller knows, the copy's does not
@@ -196,8 +196,8 @@ func TestACopyDiesWithItsOriginal(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-// TestAGoroutineLockedToAThreadGoesOnInACopy has one wait on a thread that the copy does
-// not have. Package os/signal has such a goroutine.
+// TestAGoroutineLockedToAThreadGoesOnInACopy has a goroutine wait on a thread that the copy lacks.
+// Package os/signal has such a goroutine.
 func TestAGoroutineLockedToAThreadGoesOnInACopy(t *testing.T) {
 	questions, answers := make(chan int), make(chan int)
 	go func() {

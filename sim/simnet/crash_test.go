@@ -14,9 +14,8 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// TestCrashedWriterDoesNotTakeItsReaderAlong crashes a process whose bytes are
-// under way. It has set the timer of the reader that waits for them, and timers
-// set by a crashed process never fire.
+// TestCrashedWriterDoesNotTakeItsReaderAlong crashes a process whose bytes are in flight. It has
+// set the timer of the reader that waits for them, and timers set by a crashed process never fire.
 func TestCrashedWriterDoesNotTakeItsReaderAlong(t *testing.T) {
 	isolate.Isolated(t, crashedWriterDoesNotTakeItsReaderAlong)
 }
@@ -66,8 +65,8 @@ func crashedWriterDoesNotTakeItsReaderAlong(t testing.TB) {
 	require.Equal(t, 5500*time.Millisecond, after.Truncate(100*time.Millisecond))
 }
 
-// TestCrashedPeerDoesNotTakeAWriterAlong is the same for a Write that waits for
-// room when the reset that ends it is under way.
+// TestCrashedPeerDoesNotTakeAWriterAlong is the same for a Write that waits for room when the reset
+// that ends it is in flight.
 func TestCrashedPeerDoesNotTakeAWriterAlong(t *testing.T) {
 	isolate.Isolated(t, crashedPeerDoesNotTakeAWriterAlong)
 }

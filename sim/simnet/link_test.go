@@ -77,8 +77,8 @@ func TestConnectionsShareTheBandwidthOfTheirLink(t *testing.T) {
 	})
 }
 
-// arrivals sends messages from a client to the server and returns how long
-// each was under way, while another host talks as much as it likes.
+// arrivals sends messages from a client to the server and returns how long each was in flight,
+// while another host sends as much as it likes.
 func arrivals(t *testing.T, chatter int) (took []time.Duration) {
 	names := map[string]int{}
 	config := Config{

@@ -55,7 +55,7 @@ func drawScript(t *rapid.T) script {
 	}
 }
 
-// life is what a script came to.
+// life is the result of a script.
 type life struct {
 	sent     []byte // what Write took
 	received []byte
@@ -158,7 +158,7 @@ func live(s script) (l life) {
 	return l
 }
 
-// check says what is wrong with a life, if anything.
+// check returns what is wrong with a life.
 func (l life) check() error {
 	if !bytes.HasPrefix(l.sent, l.received) {
 		return fmt.Errorf("%d bytes received are not the first of the %d sent", len(l.received), len(l.sent))

@@ -73,7 +73,7 @@ func requireRead(t *testing.T, c net.Conn, text string) {
 	require.Equal(t, text, string(p))
 }
 
-// requireSilence reads nothing for a while.
+// requireSilence requires that nothing arrives for a time.
 func requireSilence(t *testing.T, c net.Conn, d time.Duration) {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(d)))
@@ -97,7 +97,7 @@ func requireWriteError(t *testing.T, c net.Conn, want error) {
 	require.ErrorIs(t, err, want)
 }
 
-// waits has a Read or Write wait in a goroutine until it fails.
+// waits makes a Read or Write wait in a goroutine until it fails.
 func waits(t *testing.T, group *sync.WaitGroup, call func([]byte) (int, error), p []byte, want error) {
 	group.Go(func() {
 		_, err := call(p)
@@ -105,7 +105,7 @@ func waits(t *testing.T, group *sync.WaitGroup, call func([]byte) (int, error), 
 	})
 }
 
-// elapsed is how long f takes on the fake clock.
+// elapsed returns how long f takes on the fake clock.
 func elapsed(f func()) time.Duration {
 	begin := time.Now()
 	f()

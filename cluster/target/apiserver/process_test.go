@@ -27,7 +27,7 @@ func TestLogTo(t *testing.T) {
 	require.Contains(t, log.String(), "the cache is cold")
 }
 
-// What one server has started must not end the health of another.
+// The end of one server must not affect the health of another.
 func TestServersShareNoCheckOfTheirLogs(t *testing.T) {
 	prepareProcess()
 	var err error

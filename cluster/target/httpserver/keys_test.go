@@ -11,7 +11,7 @@ import (
 	kms "k8s.io/kms/pkg/service"
 )
 
-// What a key has encrypted can be decrypted when another one encrypts, but with no other key.
+// Values of one key can be decrypted after a rotation, but with no other key.
 func TestKeysChange(t *testing.T) {
 	service := &keyService{}
 	plugin := kmsPlugin{keys: service, out: func() bool { return false }}
@@ -44,7 +44,7 @@ func TestKeysChange(t *testing.T) {
 	}
 }
 
-// An outage shows as an error at once, or as no answer until the caller gives up or it ends.
+// An outage shows as an error at once, or as a hanging call until the caller gives up or it ends.
 func TestOutages(t *testing.T) {
 	for name, test := range map[string]struct {
 		silent        bool

@@ -66,7 +66,7 @@ func TestWritesAndWatches(t *testing.T) {
 	})
 }
 
-// Resources that kube-apiserver treats in a way of their own are treated so.
+// Resources that kube-apiserver treats specially are treated the same way.
 func TestResourcesThatDiffer(t *testing.T) {
 	simulated(t, httpserver.Options{EventTTL: 10 * time.Second}, func(t testing.TB, world *sim.World, c *cluster.Cluster) {
 		world.Process("client").Do(func() {
@@ -95,7 +95,7 @@ func TestResourcesThatDiffer(t *testing.T) {
 	})
 }
 
-// A server that has just started does not say that custom resources are not there.
+// A server that has just started does not answer 404 for custom resources.
 func TestStartsBeforeItKnowsWhatIsDefined(t *testing.T) {
 	simulated(t, httpserver.Options{}, func(t testing.TB, world *sim.World, c *cluster.Cluster) {
 		for life := range 3 {
@@ -118,7 +118,7 @@ func TestStartsBeforeItKnowsWhatIsDefined(t *testing.T) {
 	})
 }
 
-// Clients accept no certificate that has expired, nor go on with what they had connected; a new life of the server has a valid one.
+// Clients reject an expired certificate and lose their open connections; a new life of the server has a valid one.
 func TestExpiredCertificates(t *testing.T) {
 	simulated(t, httpserver.Options{}, func(t testing.TB, world *sim.World, c *cluster.Cluster) {
 		server, faulty := c.Servers()[0], c.Surface(nil, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// A mutant that does not fit is a mistake in the code of go.mod, and is left out of other code.
+// A mutant that does not apply is an error with the code of go.mod, and is skipped with other code.
 func TestMutantsThatDoNotFit(t *testing.T) {
 	canary, err := mutant.Find("canary")
 	require.NoError(t, err)

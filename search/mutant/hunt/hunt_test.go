@@ -24,8 +24,8 @@ import (
 // bug is a mutant for tests; nothing is built of it.
 var bug = mutant.Mutant{Name: "bug", Summary: "It breaks.", Source: "a|b #1", File: "f.go", Anchor: "a", Replacement: "b", Hunt: []string{"--scenario", "calm"}}
 
-// fake is a runner whose runs are made up: with and without say what becomes of a seed with
-// the bug on, and without it.
+// fake is a runner of invented runs: with and without give the outcome of a seed with the bug on,
+// and without it.
 func fake(with, without func(seed uint64) (verdict, error)) runner {
 	return func(_ context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 		outcome := without
@@ -37,7 +37,7 @@ func fake(with, without func(seed uint64) (verdict, error)) runner {
 	}
 }
 
-// failing is an outcome of runs: some seeds break Reliable, the others pass.
+// failing is the outcome of runs in which these seeds break Reliable and the others pass.
 func failing(seeds ...uint64) func(uint64) (verdict, error) {
 	return func(seed uint64) (verdict, error) {
 		if slices.Contains(seeds, seed) {
@@ -54,20 +54,20 @@ func broken(text string) verdict {
 	}}
 }
 
-// tookTooLong is an outcome of runs that a limit of time has ended.
+// tookTooLong is the outcome of runs that a time limit has ended.
 func tookTooLong(uint64) (verdict, error) {
 	return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Failed,
 		Violations: []scenario.Violation{scenario.Unfinished(string(fork.TookTooLong), "", "")}}}, nil
 }
 
-// undecidedFor is an outcome of runs that are inconclusive for a reason.
+// undecidedFor is the outcome of runs that are inconclusive for a reason.
 func undecidedFor(reason string) func(uint64) (verdict, error) {
 	return func(uint64) (verdict, error) {
 		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive, Reason: reason}}, nil
 	}
 }
 
-// newHunter hunts with made-up runs.
+// newHunter returns a hunter with invented runs.
 func newHunter(t *testing.T, with, without func(uint64) (verdict, error)) *hunter {
 	t.Helper()
 	o := options{trials: 1, seeds: 10, jobs: 1, time: time.Hour, results: filepath.Join(t.TempDir(), "hunt.jsonl")}
@@ -77,12 +77,12 @@ func newHunter(t *testing.T, with, without func(uint64) (verdict, error)) *hunte
 	return &hunter{options: o, run: fake(with, without), spec: named, results: results, stdout: &bytes.Buffer{}}
 }
 
-// named is the spec of a mutant whose flags name a scenario alone.
+// named returns the spec of a mutant whose flags only name a scenario.
 func named(_ context.Context, m mutant.Mutant) (scenario.Spec, error) {
 	return scenario.Named(m.Hunt[1])
 }
 
-// tried is a trial that a hunter has made.
+// tried returns a trial of a hunter.
 func tried(t *testing.T, h *hunter, m mutant.Mutant, number, seeds int) result {
 	t.Helper()
 	r, err := h.trial(t.Context(), m, number, seeds)

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// simrun says what the runs are: every flag is taken, and a bad one is its sentence.
+// simrun provides the spec: every flag is accepted, and a bad one is reported with its message.
 func TestSimrunSaysWhatTheRunsAre(t *testing.T) {
 	script := func(text string) func(context.Context, mutant.Mutant) (scenario.Spec, error) {
 		path := filepath.Join(t.TempDir(), "simrun")

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// What a failed seed is known by is one line of its report.
+// The witness of a failed seed is one line of its report.
 func TestWitness(t *testing.T) {
 	for report, witness := range map[string]string{
 		`{"passed":12,"failure":{"seed":13,"log":["manager-0 has exited with code 1","Config.Check: SurgeKept: deployment red/a has 7 pods\n    manager-0 asked for that"]}}`:   "Config.Check: SurgeKept: deployment red/a has 7 pods",

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The edited packages of Go cannot import this one, so that what goes through the seam is
-// declared twice.
+// The edited packages of Go cannot import this one, so the types of the interface are declared
+// twice.
 const added = "../../overlay/_src"
 
 // TestTheSeamIsTheSameOnBothSides finds each type and constant of this package in the files that the

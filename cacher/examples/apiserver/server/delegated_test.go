@@ -18,8 +18,8 @@ import (
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// TestDelegated shows that a server that is not stand-alone lets in only whom the
-// kube-apiserver knows, to do what that allows.
+// TestDelegated shows that a server that is not stand-alone accepts only users that the
+// kube-apiserver knows, and only what it allows them to do.
 func TestDelegated(t *testing.T) {
 	kubeconfig := kubeAPIServer(t)
 	options := NewOptions()
@@ -46,8 +46,8 @@ func TestDelegated(t *testing.T) {
 	require.True(t, apierrors.IsForbidden(ask("reader-token", "DELETE")))
 }
 
-// kubeAPIServer runs as much of a kube-apiserver as servers delegate to: it knows
-// one token, whose owner may list. It returns a kubeconfig.
+// kubeAPIServer runs the parts of a kube-apiserver that servers delegate to: it knows one token,
+// whose owner may list. It returns a kubeconfig.
 func kubeAPIServer(t *testing.T) (kubeconfig string) {
 	t.Helper()
 	mux := http.NewServeMux()

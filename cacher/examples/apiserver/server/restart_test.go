@@ -16,9 +16,8 @@ import (
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// TestRestart stops a server under an informer, compacts etcd, and starts another
-// server at the same address: the informer goes on, and what was forgotten meanwhile
-// is refused.
+// TestRestart stops a server under an informer, compacts etcd, and starts another server at the
+// same address: the informer resumes, and compacted resourceVersions are rejected.
 func TestRestart(t *testing.T) {
 	for _, watchCache := range []WatchCache{Watchsim, Kubernetes, Off} {
 		t.Run(string(watchCache), func(t *testing.T) {
@@ -69,7 +68,7 @@ func requireExpired(t *testing.T, ask func() error) {
 	require.True(t, apierrors.IsResourceExpired(err) || apierrors.IsGone(err), "%v", err)
 }
 
-// compact makes etcd forget everything but the present.
+// compact makes etcd discard everything but the current state.
 func compact(t *testing.T, etcd *Etcd) {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd.Endpoint()}})
@@ -81,8 +80,8 @@ func compact(t *testing.T, etcd *Etcd) {
 	require.NoError(t, err)
 }
 
-// TestStop ends a server while clients watch. They hold nothing up, and nothing of
-// the cache goes on.
+// TestStop ends a server while clients watch. They do not delay it, and no goroutine of the cache
+// remains.
 func TestStop(t *testing.T) {
 	s := start(t, Watchsim, startEtcd(t), nil)
 	var watches []watch.Interface

@@ -22,8 +22,8 @@ import (
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// TestServer asks servers with either cache, and one without, for the same things. What
-// lists, bookmarks and initial events hold, the suite of package cacher tests.
+// TestServer makes the same requests to servers with either cache, and to one without. The contents
+// of lists, bookmarks and initial events are tested by the suite of package cacher.
 func TestServer(t *testing.T) {
 	for _, watchCache := range []WatchCache{Watchsim, Kubernetes, Off} {
 		t.Run(string(watchCache), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// testInformer lets an informer of client-go follow a widget from birth to death.
+// testInformer has a client-go informer follow a widget from creation to deletion.
 func testInformer(t *testing.T, s *apiServer, namespace string) {
 	seen := make(chan string, 100)
 	note := func(what string, object any) {
@@ -153,7 +153,7 @@ func testApply(t *testing.T, s *apiServer, namespace string) {
 	require.Equal(t, map[string]string{"Apply": `{"f:spec":{"f:size":{}}}`, "Update": `{"f:spec":{"f:nodeName":{}}}`}, owners)
 }
 
-// testValidation asks for widgets that the server does not accept.
+// testValidation sends widgets that the server rejects.
 func testValidation(t *testing.T, s *apiServer, namespace string) {
 	for message, spec := range map[string]v1.WidgetSpec{
 		"spec.size":     {Size: -1},
@@ -180,7 +180,7 @@ func resourceVersion(t *testing.T, decimal string) uint64 {
 	return number
 }
 
-// testDiscovery reads what kubectl reads of a server that it does not know.
+// testDiscovery reads what kubectl reads from an unknown server.
 func testDiscovery(t *testing.T, s *apiServer, _ string) {
 	mapper, err := s.restMapper()
 	require.NoError(t, err)
@@ -195,8 +195,7 @@ func testDiscovery(t *testing.T, s *apiServer, _ string) {
 	require.Contains(t, s.get("/openapi/v2"), `"dev.watchsim.example.v1.WidgetSpec"`)
 }
 
-// TestDecorated looks at what lies below the registry for each value of
-// --watch-cache.
+// TestDecorated inspects the storage below the registry for each value of --watch-cache.
 func TestDecorated(t *testing.T) {
 	etcd := startEtcd(t)
 	for _, test := range []struct {
