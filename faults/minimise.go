@@ -10,8 +10,8 @@ const EveryItem = math.MaxInt
 
 // Minimise leaves out as many items of a list as it can, such as the faults of a plan, while what
 // is left still has some property. It is delta debugging (Zeller and Hildebrandt, 2002), with large
-// pieces first; a longer list is cut into at most that number of pieces. first returns the index of
-// the first candidate that has the property, or -1; it may give up at any time by returning -1.
+// pieces first; a list with more items than pieces is cut into that many pieces. first returns the index
+// of the first candidate that has the property, or -1; it may give up at any time by returning -1.
 // Unless it did, or there were too many items, no single item of the result can be left out.
 func Minimise[T any](items []T, pieces int, first func(candidates [][]T) int) []T {
 	size := 1

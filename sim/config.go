@@ -18,7 +18,7 @@ type Config struct {
 	// Record keeps the tape of decisions in Result.Tape.
 	Record bool
 	// RecordInto is where the tape is written while it is recorded, so that others can read the
-	// decisions so far; nil for the run's own memory. It must be zero after the last decision, and
+	// decisions so far; nil for the run's own memory. It is zero after the last decision, and
 	// Limits.TapeBytes does not apply.
 	RecordInto []byte
 	// BreakAt ends the run at the first scheduling after that decision, counted from 1,
