@@ -263,7 +263,7 @@ func (e *Engine) begin(ctx context.Context, entry *entry) {
 
 // heal ends a fault. It starts a goroutine only if that takes time or has to be retried.
 func (e *Engine) heal(ctx context.Context, entry *entry) {
-	// Healing goes on even if the run is cut short.
+	// Healing continues even if the run is cut short.
 	ctx = context.WithoutCancel(ctx)
 	if !entry.kind.slow && e.tryToHeal(ctx, entry) == nil {
 		e.healed(entry, nil)

@@ -32,9 +32,9 @@ type Kind struct {
 	waits string
 	// settles is how long a fault that is not slow has effects after its end.
 	settles time.Duration
-	// lags means that it leaves an API server behind etcd while that goes on answering, switches
-	// that clients switch to another API server, and forgets that those clients have also forgotten
-	// what they had seen.
+	// lags means that it leaves an API server behind etcd while that keeps answering, switches that
+	// clients switch to another API server, and forgets that those clients have also forgotten what
+	// they had seen.
 	lags, switches, forgets bool
 	// claims returns what only one fault at a time may act on: a process by its name, or a property
 	// of a link or client. If it is nil, those are the processes that the parameters name.

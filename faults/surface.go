@@ -98,7 +98,7 @@ type Surface interface {
 	CrashServer(server string) error
 	// StartServer starts a crashed API server. It does not wait until its cache is ready.
 	StartServer(ctx context.Context, server string) error
-	// ReplaceStorage gives a server that goes on serving a new storage and cache.
+	// ReplaceStorage gives a server that keeps serving a new storage and cache.
 	ReplaceStorage(server string) error
 	// BreakWatch ends the current upstream watch of a server's cache.
 	BreakWatch(server string, how WatchEnd) error

@@ -206,7 +206,7 @@ func (s *shardRun) finish(interrupted bool) error {
 	fmt.Fprintf(s.people, "\nshard %s: %s", s.header.Shard, s.summary.Report())
 	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.began).Seconds(), s.pace())
 	if interrupted && !s.summary.Complete() {
-		// Whatever has failed, the shard has to be started again.
+		// Whatever has failed, the shard must be resumed.
 		fmt.Fprintln(s.notes, "interrupted: the same command goes on with the seeds that are missing")
 		return exit(exitInconclusive)
 	}

@@ -16,14 +16,14 @@ import (
 // finalizer keeps a database until its volumes are deleted.
 const finalizer = "example.com/volumes"
 
-// again is when to look again for what the caches do not tell.
+// again requeues a request whose progress the caches do not show.
 var again = ctrl.Result{RequeueAfter: time.Second}
 
-// Reconciler gives databases what they need.
+// Reconciler moves databases to their desired state.
 type Reconciler struct {
-	client.Client               // reads from caches, which may be behind
-	Live          client.Reader // asks an API server
-	// ReleaseByName has the mistake of releaseByName.
+	client.Client               // reads from caches, which may be stale
+	Live          client.Reader // reads from an API server
+	// ReleaseByName turns on the bug of releaseByName.
 	ReleaseByName bool
 }
 
@@ -31,7 +31,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	database := &v1.Database{}
 	if err := r.Get(ctx, request.NamespacedName, database); apierrors.IsNotFound(err) {
-		// A replica that did not know of the deletion yet may have made something since.
+		// A replica that had not observed the deletion may have created objects since.
 		_, err := r.release(ctx, request.NamespacedName)
 		return ctrl.Result{}, err
 	} else if err != nil {
@@ -50,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	found := map[string]client.Object{}
 	for _, object := range objects {
 		if !isFor(object, database) && !r.ReleaseByName {
-			// It is from another database of this name, so this one has to wait.
+			// It belongs to another database of the same name, so this one must wait.
 			_, err := r.release(ctx, request.NamespacedName)
 			return again, err
 		}
@@ -68,8 +68,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, r.Status().Update(ctx, database)
 }
 
-// resize makes the volumes and pods that a database lacks, and deletes pods that it has too
-// many of. It returns how many servers have both.
+// resize creates the volumes and pods that a database lacks, and deletes surplus pods. It returns
+// how many servers have both.
 func (r *Reconciler) resize(ctx context.Context, database *v1.Database, found map[string]client.Object) (size int32, err error) {
 	wanted := map[string]bool{}
 	for server := range int(database.Spec.Size) {
@@ -83,7 +83,7 @@ func (r *Reconciler) resize(ctx context.Context, database *v1.Database, found ma
 		default:
 			size++
 		}
-		if err != nil && !apierrors.IsAlreadyExists(err) { // the cache will know it soon
+		if err != nil && !apierrors.IsAlreadyExists(err) { // the cache will have it soon
 			return 0, err
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Reconciler) resize(ctx context.Context, database *v1.Database, found ma
 	return size, nil
 }
 
-// finalize lets a database go once its pods and volumes are deleted.
+// finalize removes the finalizer of a database once its pods and volumes are deleted.
 func (r *Reconciler) finalize(ctx context.Context, database *v1.Database) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(database, finalizer) {
 		return ctrl.Result{}, nil

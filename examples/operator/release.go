@@ -11,10 +11,10 @@ import (
 	v1 "github.com/watchsim/watchsim/examples/operator/api/v1"
 )
 
-// release deletes the pods and volumes of all databases of a name that are deleted or being
-// deleted, and returns how many there were. It relies on no cache: it lists first and looks at
-// the database then, so that whatever it has found and is not of that database is of an
-// earlier one, whose UID never comes back.
+// release deletes the pods and volumes of all deleted or terminating databases with a name, and
+// returns how many there were. It does not rely on caches: it lists first and then reads the
+// database, so that whatever is not of that database belongs to an earlier one, whose UID is never
+// reused.
 func (r *Reconciler) release(ctx context.Context, name types.NamespacedName) (left int, err error) {
 	if r.ReleaseByName {
 		return r.releaseByName(ctx, name)
@@ -39,14 +39,14 @@ func (r *Reconciler) release(ctx context.Context, name types.NamespacedName) (le
 	return left, nil
 }
 
-// deleteExactly deletes an object, but not another one that has got its name.
+// deleteExactly deletes an object, but not another one of the same name.
 func (r *Reconciler) deleteExactly(ctx context.Context, object client.Object) error {
 	return client.IgnoreNotFound(r.Delete(ctx, object, client.Preconditions{UID: ptr.To(object.GetUID())}))
 }
 
-// releaseByName deletes the pods and volumes of a database as several operators did in which
-// Sieve has found it (README.md): both that the database is deleted and what there is of it are
-// known from a cache, and what has these names goes.
+// releaseByName deletes the pods and volumes of a database as several operators did in which Sieve
+// found this bug (README.md): it learns from a cache that the database is deleted and what it owns,
+// and deletes whatever has these names.
 func (r *Reconciler) releaseByName(ctx context.Context, name types.NamespacedName) (left int, err error) {
 	objects, err := objectsOf(ctx, r, name)
 	if err != nil {

@@ -36,7 +36,7 @@ type Job struct {
 	Log string `json:"log,omitempty"`
 	// Verbose asks for a report with everything that is known of the run.
 	Verbose bool `json:"verbose,omitempty"`
-	// Choices asks for every decision of a run that explores.
+	// Choices asks for every decision of an exploring run.
 	Choices bool `json:"choices,omitempty"`
 	// Details asks for the input for shrinking.
 	Details bool `json:"details,omitempty"`

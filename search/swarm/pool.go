@@ -61,7 +61,7 @@ func (p *Pool) Do(ctx context.Context, job Job) (Answer, error) {
 	return answer, err
 }
 
-// Close ends the workers. No job may be under way.
+// Close ends the workers. No job may be in progress.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

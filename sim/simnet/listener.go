@@ -26,10 +26,10 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen makes a host listen on an address of network "tcp" or "unix". An address is a
-// name: dialing that name reaches this listener, so two hosts cannot listen on the same
-// one. In a TCP address that is a mere port or one of the loopback, the host's name stands
-// for the machine; port 0 gets a number that no other listener has.
+// Listen makes a host listen on an address of network "tcp" or "unix". An address is a name:
+// dialing that name reaches this listener, so two hosts cannot listen on the same one. In a TCP
+// address that is only a port or one of the loopback, the host's name stands for the machine; port
+// 0 gets a number that no other listener has.
 //
 // It fails with EADDRINUSE if the address has a listener already, and with
 // net.UnknownNetworkError for other networks.

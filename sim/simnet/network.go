@@ -128,9 +128,9 @@ func (n *Network) Stats() Stats {
 	return n.stats
 }
 
-// Observe makes each Read and Write call f at its end, and is to be called before the first
-// Listen. f runs on the goroutine that reads or writes, which may hold locks other than the
-// network's: f must not wait.
+// Observe makes each Read and Write call f at its end, and must be called before the first Listen.
+// f runs on the goroutine that reads or writes, which may hold locks other than the network's: f
+// must not wait.
 func (n *Network) Observe(f func()) { n.observer = f }
 
 // now is the current instant.

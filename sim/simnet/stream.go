@@ -41,7 +41,7 @@ type notice struct {
 // arrived reports whether the notice has arrived.
 func (o *notice) arrived(now int64) bool { return o.sent && o.at <= now }
 
-// receiver is what becomes of bytes that arrive.
+// receiver is what happens to bytes that arrive.
 type receiver uint8
 
 const (

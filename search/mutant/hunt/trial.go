@@ -196,7 +196,7 @@ func (r result) text() string {
 	return strings.Join(append(words, fmt.Sprintf("%.0f s of processor time, %.0f s on the clock", r.Seconds, r.Wall)), "; ")
 }
 
-// noEffect is what is said of an edit that no run of a trial noticed.
+// noEffect is the message for an edit that no run of a trial noticed.
 const noEffect = "the edit never took effect: every run has the hash of its seed without it"
 
 // maxNamed is how many seeds are named that are inconclusive for the same reason.
