@@ -43,8 +43,8 @@ func TestWhatABreakerHadBeenTold(t *testing.T) {
 	require.Len(t, broken, 1)
 	_, why, _ := strings.Cut(broken[0], "\n")
 	require.Equal(t, "manager-0 asked for that at 0.020s. "+
-		"Of pods, manager-0 had been told of nothing that this is about. It had not been told that r/a was created at RV 2 (create by client manager-0, operation 1, 0.010s to 0.015s), and was told 20ms later. "+
-		"Of replicasets.apps, manager-0 had been told of all that this is about, last that r/s was created at RV 1, 18ms before.", strings.Join(strings.Fields(why), " "))
+		"manager-0 had observed no relevant change to pods. It had not observed that r/a was created at RV 2 (create by client manager-0, operation 1, 0.010s to 0.015s), and did so 20ms later. "+
+		"manager-0 had observed all relevant changes to replicasets.apps, the last 18ms before: r/s was created at RV 1.", strings.Join(strings.Fields(why), " "))
 }
 
 // A succeeded pod may be marked as failed only by a pod garbage collector that has not observed the success (finding 11), which it may at 41 s.

@@ -6,22 +6,22 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// answerBound is how long a request may take while nothing is wrong: ten times over the
-// network, on which a message takes 200 ms at most. A request has about that many: a
-// connection is made, the API server asks etcd, a member its leader, and that the others.
-// It is below the 3 s for which an API server waits before it gives up.
+// answerBound is how long a request may take while nothing is wrong: ten messages over a
+// network that takes at most 200 ms for each. A request needs about that many: to connect,
+// from the API server to etcd, from a member to its leader, and from that to the others. It
+// is below the 3 s after which an API server stops waiting.
 const answerBound = 2 * time.Second
 
-// reachBound is for how long a server waits for an RV that it has not reached: 3 s in
+// reachBound is how long a server waits for an RV that it has not reached: 3 s in
 // Kubernetes' cacher (blockTimeout).
 const reachBound = 3 * time.Second
 
 // judgeAnswered judges Answered: while nothing is wrong, each request is answered in
-// time, and neither fails nor is turned away, and a watch whose first event is there
-// already gets it in time.
+// time, and neither fails nor is rejected, and a watch whose first event already exists
+// receives it in time.
 //
-// A request that names an RV which etcd may not have reached when it was called may wait
-// for it, and be refused as too large.
+// A request for an RV that etcd may not have reached when it was called may wait for that
+// RV, and be refused as too large.
 func judgeAnswered(f *facts, out *findings) {
 	for op := range model.Each(f.history.Operations) {
 		f.judgeAnswer(about(op), request{op.Call, op.Return, op.RV, op.Err, op.Answer}, out)
@@ -34,7 +34,7 @@ func judgeAnswered(f *facts, out *findings) {
 	}
 }
 
-// judgeErrorEvents judges the ERROR events that say that the server could not go on.
+// judgeErrorEvents judges the ERROR events with which a server gives up a stream.
 func (w *walk) judgeErrorEvents(out *findings) {
 	for event := range model.Each(w.stream.Events) {
 		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(w.stream.Client, w.stream.Server, event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
@@ -44,16 +44,16 @@ func (w *walk) judgeErrorEvents(out *findings) {
 	}
 }
 
-// request is what operations and the opening of watches have in common.
+// request has what operations and requests for watches have in common.
 type request struct {
 	call, returned, rv int64
 	err                model.Code
 	answer             model.Answer
 }
 
-// failed reports whether the server turned the request away or failed. Where no answer
-// came, the client may have given up, or used a connection that a fault had ended before.
-// Internal errors are for InternalError.
+// failed reports whether the server rejected the request or failed. If there was no
+// response, the client may have given up, or used a connection that an earlier fault broke.
+// Internal errors are judged for InternalError.
 func (r request) failed() bool {
 	switch r.err {
 	case model.Unknown:
@@ -75,7 +75,7 @@ func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
 	if answered == model.Pending {
 		answered = f.history.End
 	}
-	// What was answered late disturbs nothing that it had to be answered before.
+	// A fault after the deadline does not excuse a late response.
 	if !f.calm.during(witness.Client, witness.Server(), r.call, min(answered, r.call+bound)) {
 		return
 	}
@@ -94,8 +94,8 @@ func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
 	}
 }
 
-// judgeFirstEvent judges a stream that a client read at once. What had been written when
-// the watch was called is its first event, or the bookmark that ends the initial events.
+// judgeFirstEvent judges the stream of a fast consumer. Its first event is a change that was
+// committed before the watch was called, or the bookmark that ends the initial events.
 func (w *walk) judgeFirstEvent(out *findings) {
 	s, f := w.stream, w.facts
 	if s.Err != model.OK || s.Return == model.Pending || s.Consumer != fastConsumer {
@@ -111,7 +111,7 @@ func (w *walk) judgeFirstEvent(out *findings) {
 	case len(s.Events) > 0:
 		came = s.Events[0].Time
 	case s.Closed != model.Pending:
-		return // why it ended is for Closed
+		return // Closed judges why it ended
 	}
 	if !f.calm.during(s.Client, s.Server, s.Call, min(came, due)) {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// readBlock judges Initial and InitialEnd. It sets the RV the stream starts from
-// and returns the index of the first event after the block.
+// readBlock judges Initial and InitialEnd. It sets the RV that the stream starts from
+// and returns the index of the first event after the block, the initial events.
 func (w *walk) readBlock() int {
 	w.found.judged.Blocks++
 	if w.stream.Watch().MayMark() {
@@ -21,8 +21,8 @@ func (w *walk) readBlock() int {
 	return w.readUnmarkedBlock()
 }
 
-// readMarkedBlock judges a block whose end is marked by the given event: it must
-// be the state at the mark's RV.
+// readMarkedBlock judges a block whose end the given event marks: it must be the
+// state at the mark's RV.
 func (w *walk) readMarkedBlock(end int) {
 	mark := &w.stream.Events[end]
 	w.start, w.bookmark = mark.RV, mark.RV
@@ -61,7 +61,7 @@ func (w *walk) readMarkedBlock(end int) {
 	w.judgeBlockFreshness()
 }
 
-// arrivesLate reports whether an object of the block comes after the mark of the
+// arrivesLate reports whether an object of the block arrives after the mark of the
 // block's end.
 func (w *walk) arrivesLate(object *model.Object, end int) bool {
 	return slices.ContainsFunc(w.stream.Events[end+1:], func(event model.Event) bool {
@@ -69,15 +69,15 @@ func (w *walk) arrivesLate(object *model.Object, end int) bool {
 	})
 }
 
-// asked returns the watch that the client asked for, with what had been committed by then.
+// asked returns the watch that the client requested, with what was committed by then.
 func (w *walk) asked() model.Watch {
 	watch := w.stream.Watch()
 	watch.Committed = w.facts.bounds.reached(w.stream.Call)
 	return watch
 }
 
-// reportBlock reports what is wrong with a block of the given number of events,
-// given how their objects differ from the state at the stream's start.
+// reportBlock reports what is wrong with a block of the given size, given how its
+// objects differ from the state at the stream's start.
 func (w *walk) reportBlock(size int, differences []Difference) {
 	for i := range w.stream.Events[:size] {
 		event := &w.stream.Events[i]
@@ -111,7 +111,7 @@ func (w *walk) reportBlock(size int, differences []Difference) {
 	}
 }
 
-// judgeBlockFreshness judges whether the block is as new as was asked for.
+// judgeBlockFreshness judges whether the block is as new as requested.
 func (w *walk) judgeBlockFreshness() {
 	oldest := w.asked().Oldest()
 	if w.start >= oldest {
@@ -126,8 +126,8 @@ func (w *walk) judgeBlockFreshness() {
 	w.violate(Initial, oldBlock, witness)
 }
 
-// judgeMarkMissing judges InitialEnd for a stream that asked for a mark and got
-// none. It is certain only once something came that comes after the block.
+// judgeMarkMissing judges InitialEnd for a stream that requested a mark and received
+// none. That is certain only if something arrived that follows the block.
 func (w *walk) judgeMarkMissing() {
 	if !w.stream.Watch().MustMark() {
 		return
@@ -135,7 +135,7 @@ func (w *walk) judgeMarkMissing() {
 	for i := range w.stream.Events {
 		event := &w.stream.Events[i]
 		if event.Type == model.Error {
-			return // it may have come before the mark
+			return // it may precede the mark
 		}
 		if event.Type == model.Bookmark || event.Type == model.Modified || event.Type == model.Deleted {
 			w.violate(InitialEnd, markMissing, w.at(i, event.RV))
@@ -147,10 +147,10 @@ func (w *walk) judgeMarkMissing() {
 	}
 }
 
-// judgeMarkOverdue judges InitialEnd for a stream on which nothing but ADDED came,
-// and no mark. The block was taken before its first event came, so what was written
-// after that is not in it, and comes after the mark. The specification of a stream
-// does not go so far.
+// judgeMarkOverdue judges InitialEnd for a stream that received only ADDED events and
+// no mark. The block was taken before its first event arrived, so later writes are not
+// in it, and their events must follow the mark. The specification of a stream does not
+// check this.
 func (w *walk) judgeMarkOverdue(out *findings) {
 	if !w.stream.Watch().MustMark() || w.broken() {
 		return

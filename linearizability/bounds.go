@@ -8,26 +8,26 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// write is a client's write that took effect, and the RV of its change.
+// write is a write that took effect, and the RV of its change.
 type write struct {
 	op *model.Operation
 	rv int64
-	// acknowledged says that the client was told, at op.Return.
+	// acknowledged says that the client received the response, at op.Return.
 	acknowledged bool
 }
 
-// bounds says what etcd's revision can have been at a simulated time. A history
-// holds no commit times, but a write took effect after it was called and, if it
-// was acknowledged, before it returned; and what anybody was shown had been
-// committed by then, whether or not the outcome of the write is known.
+// bounds says what etcd's revision can have been at a simulated time. A history has
+// no commit times, but a write takes effect after it is called and, if it is
+// acknowledged, before it returns; and a change that anybody has observed is
+// committed, whether or not the outcome of the write is known.
 type bounds struct {
 	returns  model.Staircase // of acknowledged writes
-	calls    []model.Moment  // by time ascending; RV is the lowest from there on
+	calls    []model.Moment  // by time ascending; RV is the lowest from then on
 	commits  []model.Moment  // by RV ascending; Time is the latest call up to there
 	revision int64
-	// shown are the events and reads that brought a higher RV than any before them.
+	// shown are the events and reads with a higher RV than any before them.
 	shown model.Staircase
-	// own are the answers to each client that had no two operations at a time.
+	// own are the responses to each client that had no concurrent operations.
 	own map[string][]model.Moment
 }
 
@@ -59,9 +59,9 @@ func newBounds(writes []write, history *model.History) bounds {
 	return b
 }
 
-// minRVFor returns what minRV does for the call of an operation, and counts the
-// operations of the same client that returned at that very instant, where the client
-// has no two at a time: its own are one after the other.
+// minRVFor returns minRV for the call of an operation. If the client has no concurrent
+// operations, those that returned at the very time of the call count as well, because the
+// client calls one after the other.
 func (b bounds) minRVFor(op *model.Operation) (int64, *model.Operation) {
 	rv, before := b.minRV(op.Call)
 	own := b.own[op.Client]
@@ -74,15 +74,15 @@ func (b bounds) minRVFor(op *model.Operation) (int64, *model.Operation) {
 }
 
 // minRV returns the highest RV that had been acknowledged before time, and the
-// write it belongs to; 0 and nil if there is none. A write that returned at that
-// very instant does not count: intervals are closed, so it is concurrent.
+// write that made it; 0 and nil if there is none. A write that returned at that
+// very time does not count: intervals are closed, so it is concurrent.
 func (b bounds) minRV(time int64) (int64, *model.Operation) {
 	last, _ := b.returns.Before(time)
 	return last.RV, last.Operation
 }
 
-// maxRV returns the highest revision etcd can have reached by time: whatever
-// was called after it has a higher one.
+// maxRV returns the highest revision that etcd can have reached by time: every write
+// called later has a higher one.
 func (b bounds) maxRV(time int64) int64 {
 	i := sort.Search(len(b.calls), func(i int) bool { return b.calls[i].Time > time })
 	if i == len(b.calls) {
@@ -92,7 +92,7 @@ func (b bounds) maxRV(time int64) int64 {
 }
 
 // notBefore returns the earliest time at which etcd can have reached a revision:
-// when the last of the writes up to it was called.
+// when the last of the writes up to that revision was called.
 func (b bounds) notBefore(rv int64) int64 {
 	i := sort.Search(len(b.commits), func(i int) bool { return b.commits[i].RV > rv })
 	if i == 0 {

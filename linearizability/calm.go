@@ -10,23 +10,23 @@ import (
 )
 
 // stallBound exceeds the longest stall of a goroutine, 4 s in the scenario reinit. A
-// stall that has begun before the run heals ends by itself.
+// stall that began before the run healed ends by itself.
 const stallBound = 5 * time.Second
 
-// startBound is how long caches may take to be filled when a run begins.
+// startBound is how long caches may take to initialise when a run begins.
 const startBound = 3 * time.Second
 
-// calm says when something was wrong for the requests of a client to a server: the spans of
-// time, in order, none of which overlap.
+// calm says when something was wrong for the requests of a client to a server: sorted spans
+// of time that do not overlap.
 //
 // A fault disturbs from its beginning until the delivery bound after its end, which is
 // how long connections may stay silent and clients back off. So does a change of etcd's
-// leader, which need not have a fault: elections may be too short for the network. A run
-// begins with caches that are being filled. Stalls of goroutines
-// disturb a run that is not steady until it heals, and a little longer.
+// leader, even without a fault: election timeouts may be too short for the network. A run
+// begins with caches that initialise. Stalls of goroutines disturb a run that is not steady
+// until it heals, and a little longer.
 type calm map[link][]span
 
-// link is a client and the server that it asks.
+// link is a client and a server that it sends requests to.
 type link struct{ client, server string }
 
 type span struct{ from, to int64 }
@@ -34,7 +34,7 @@ type span struct{ from, to int64 }
 // parties are the names of the clients and of the servers in a history.
 type parties struct{ clients, servers map[string]bool }
 
-// newCalm works out the spans of each client and server that had to do with each other.
+// newCalm returns the spans of each client and each server that it used.
 func newCalm(h *model.History, config Config) (calm, parties) {
 	all, who := calm{}, parties{map[string]bool{}, map[string]bool{}}
 	for op := range model.Each(h.Operations) {
@@ -67,10 +67,10 @@ func newCalm(h *model.History, config Config) (calm, parties) {
 	return all, who
 }
 
-// outagesOf returns the spans in which etcd had no leader, and as long again after each: a
-// client that could not connect for a while may wait for nearly that long until it tries again,
+// outagesOf returns the spans in which etcd had no leader, each extended by its own length: a
+// client that could not connect for a while may wait for nearly as long again before it retries,
 // by gRPC's connection backoff (its delay grows by 1.6). An outage within the delivery bound
-// after another continues it, as not all clients need have connected in between.
+// after another continues it, because clients may not have connected in between.
 func outagesOf(h *model.History, bound int64) []span {
 	var outages []span
 	for i := range h.Leaders {
@@ -94,12 +94,12 @@ func outagesOf(h *model.History, bound int64) []span {
 	return outages
 }
 
-// reaches reports whether a fault may have to do with what goes over a link. One that names
-// clients or servers, or what lies between them, reaches the requests of these alone; what
-// it names besides is etcd, and one that acts on etcd itself reaches everything. A server
-// that lacks one member turns to another, or waits.
+// reaches reports whether a fault may affect a link. One that names clients, servers or links
+// between them affects only their requests. All other processes that a fault names are etcd
+// members, and a fault on etcd affects everything, except where a server loses only one member:
+// it turns to another, or waits.
 //
-// A consumer that does not keep up is in the way of all others of its servers.
+// A slow consumer may affect all others of its servers.
 func (p parties) reaches(fault *model.Fault, l link) bool {
 	clients, servers, client, server := 0, 0, false, false
 	for _, name := range fault.Processes {
@@ -133,8 +133,8 @@ func merged(all []span) []span {
 	return merged
 }
 
-// during reports whether nothing was wrong for a client and its server at any time between
-// two.
+// during reports whether nothing was wrong for a client and its server throughout an
+// interval.
 func (c calm) during(client, server string, from, to int64) bool {
 	spans := c[link{client, server}]
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].to >= from })

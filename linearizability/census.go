@@ -2,14 +2,14 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// judgeSharing judges Shared by the samples since the run has settled, those
-// among them that counted more client watches than there may be etcd watches.
-// Before that, etcd may still hold watches of connections that are dead, which
-// it has not been told. A count alone proves nothing: a connection may break at any
-// time, and its watch be open on the next before etcd knows that the last is dead.
-// What the count before showed as well is there to stay.
+// judgeSharing judges Shared by the samples taken after the run has settled that have
+// more client watches than etcd watches are allowed. Before that, etcd may still have
+// watches of dead connections that it has not detected. One sample proves nothing: when
+// a connection breaks, its watch may be open on the next connection before etcd detects
+// that the old one is dead. So only watches that the previous sample shows as well
+// count.
 func judgeSharing(f *facts, out *findings) {
-	before := map[string]int{} // what the last count of a server showed on etcd
+	before := map[string]int{} // the etcd watches in the last sample of each server
 	for census := range model.Each(f.history.Censuses) {
 		if census.Phase != model.Serving {
 			continue
@@ -28,7 +28,7 @@ func judgeSharing(f *facts, out *findings) {
 
 // judgeLeftovers judges Released by the samples taken after the clients have left,
 // and after the server has stopped. A stop before the run has settled is not
-// judged: a network that is cut keeps etcd from hearing of it.
+// judged: etcd does not learn of it across a partition.
 func judgeLeftovers(f *facts, out *findings) {
 	judged := map[string]bool{}
 	for census := range model.Each(f.history.Censuses) {
@@ -45,12 +45,12 @@ func judgeLeftovers(f *facts, out *findings) {
 	}
 }
 
-// inCensus returns a witness of a sample, which was to count so many watches on etcd at most.
+// inCensus returns the witness of a sample, with the number of etcd watches allowed.
 func (f *facts) inCensus(census *model.Census) Witness {
 	return Witness{Client: census.Server, Census: census, Time: census.Time, Want: int64(f.config.MaxShared)}
 }
 
-// leftovers lists what a sample counted and should not have.
+// leftovers lists what a sample counted that must have been released.
 func leftovers(census *model.Census, own int) []string {
 	var left []string
 	add := func(count, most int, what string) {
@@ -64,7 +64,7 @@ func leftovers(census *model.Census, own int) []string {
 		add(census.EtcdWatches, 0, "etcd watch")
 		add(census.Goroutines, 0, "goroutine")
 	} else {
-		// The cache itself goes on watching.
+		// The cache itself keeps watching.
 		add(census.EtcdWatches, own, "etcd watch")
 	}
 	return left

@@ -69,6 +69,6 @@ func TestTheReportListsAllThatIsLeft(t *testing.T) {
 	h := &model.History{Truth: shortTruth(), Healed: second, End: 19 * second, Censuses: []model.Census{
 		{Time: 20 * second, Phase: model.Stopped, Server: "s1", Streams: 1, Watchers: 2, EtcdWatches: 3, Goroutines: 4},
 	}}
-	require.Equal(t, "s1 still held 1 client watch, 2 cache watchers, 3 etcd watches and 4 goroutines after it had been stopped",
+	require.Equal(t, "s1 still held 1 client watch, 2 cache watchers, 3 etcd watches and 4 goroutines after it had stopped",
 		judge(t, h, guarantees{linearizability.Released}).Violations[0].Sentence())
 }

@@ -9,45 +9,45 @@ import (
 // Config sets the limits of a check.
 type Config struct {
 	// SearchTimeout is how long porcupine may search, in real time. A check that
-	// runs into it is inconclusive. 0 means no limit.
+	// exceeds it is inconclusive. 0 means no limit.
 	SearchTimeout time.Duration
-	// SearchEvents and SearchChanges are how many events a stream, and how many
-	// changes a history may have for its streams to be judged a second time, by
-	// following the specification itself: see search.go. 0 events is none but
-	// empty streams, and below 0 none at all.
+	// SearchEvents and SearchChanges are the most events of a stream, and the most
+	// changes of a history, with which streams are checked a second time against
+	// the specification itself: see search.go. With SearchEvents 0 only empty
+	// streams are, below 0 none.
 	SearchEvents, SearchChanges int
 	// DeliveryBound is how long, in simulated time, a server may take to deliver
-	// the last change once faults have healed and writes have ended.
+	// the last change after faults have healed and writes have ended.
 	DeliveryBound time.Duration
-	// Window is the number of changes that a cache holds at least since it last
-	// listed; 0 if that is not known, which makes Expired less sharp.
+	// Window is the minimum number of changes that a cache holds since it last
+	// listed; 0 if unknown, which makes Expired less strict.
 	Window int
-	// Backlog is the number of changes that a server holds back at least for a
-	// consumer that does not keep up, before it ends the stream; 0 if that is not
-	// known, which makes Closed less sharp. A bookmark takes the place of a
-	// change, and no stream gets two within BookmarkEvery, but for the one that
-	// marks the end of the initial events and the one before a timeout.
+	// Backlog is the minimum number of changes that a server queues for a slow
+	// consumer before it ends the stream; 0 if unknown, which makes Closed less
+	// strict. A bookmark takes the place of a change. No stream receives two
+	// within BookmarkEvery, apart from the one that marks the end of the initial
+	// events and the one before a timeout.
 	Backlog       int
 	BookmarkEvery time.Duration
-	// StreamTimeout is how long a stream lasts at least before a server ends it
-	// for its age, where the client named no timeout.
+	// StreamTimeout is the minimum age at which a server ends a stream for which
+	// the client set no timeout.
 	StreamTimeout time.Duration
-	// RefreshBound is how long, in simulated time, a stream with bookmarks may know
-	// nothing of a revision that etcd has reached.
+	// RefreshBound is how long, in simulated time, a stream with bookmarks may take
+	// to learn of a revision that etcd has reached.
 	RefreshBound time.Duration
 	// UnblockedBound is how long, in simulated time, the event of an acknowledged
-	// write may take to a client that reads at once, while another does not read.
+	// write may take to reach a fast consumer while another is slow or stalled.
 	UnblockedBound time.Duration
-	// AnswerBound is how long, in simulated time, an answer or an event may take while
-	// nothing is wrong.
+	// AnswerBound is how long, in simulated time, a response or an event may take
+	// while nothing is wrong.
 	AnswerBound time.Duration
 	// MaxShared is how many watches on etcd a server may hold for one resource,
 	// however many clients watch.
 	MaxShared int
 	// ViolationsPerSource is how many violations of one guarantee are reported
-	// for one stream or client; the rest is counted in Violation.More.
+	// for one stream or client; the others are counted in Violation.More.
 	ViolationsPerSource int
-	// Minimum is what a history must hold lest it be vacuous.
+	// Minimum is what a history must contain for its verdict to be conclusive.
 	Minimum Counts
 }
 
@@ -113,8 +113,8 @@ func Check(history *model.History, config Config) Verdict {
 	return v
 }
 
-// heldBack is the number of changes that a server holds back at least for a watch. One
-// that is still sending the past is cut off when its cache has forgotten the next change.
+// heldBack returns the minimum number of changes that a server queues for a watch. A watch
+// that still replays the window is ended when its cache has dropped the next change.
 func (c Config) heldBack() int {
 	if c.Window > 0 {
 		return min(c.Backlog, c.Window)

@@ -8,22 +8,22 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// claims says which change in etcd each write made, and what is wrong with the
-// writes for which that can be said without a search.
+// claims says which change in etcd each write made, and what is wrong with writes
+// as far as that needs no search.
 type claims struct {
 	writes    []write
 	registers []*register
 	findings
 }
 
-// register is one object's history: its versions in the truth, and the calls
-// that wrote or read it.
+// register is the history of one object: its versions in the ground truth, and the
+// calls that wrote or read it.
 type register struct {
 	versions []model.Version
-	// byValue finds the first version with a content, again the second, where
-	// there is one that no touch explains.
+	// byValue finds the first version with a content, again the second, if there is
+	// one that no touch explains.
 	byValue, again map[string]int
-	// claimed tells which versions are known to be the work of one call.
+	// claimed says which versions are known to be made by a certain call.
 	claimed   []bool
 	calls     []*call
 	deletions []*model.Operation
@@ -39,7 +39,7 @@ type call struct {
 	// version is the version that a makesVersion call makes.
 	version int
 	// minMade and maxMade bound how many versions had been made when an observes call
-	// took effect, by what is known of etcd's revision.
+	// took effect, given the bounds on etcd's revision.
 	minMade, maxMade int
 }
 
@@ -50,16 +50,16 @@ const (
 	observes     effect = iota // changes nothing: a read or a refused write
 	makesVersion               // makes one known version
 	deletes                    // makes one of the deletions that no other call has claimed
-	mayDelete                  // as deletes, or nothing
+	mayDelete                  // as deletes, or has no effect
 )
 
-// claimWrites finds the change that each write made, but for deletions whose RV the
-// server did not tell. Contents are unique, so a create or update is found by its
-// value, whether or not its outcome is known. A deletion has no content: see
+// claimWrites finds the change that each write made, except for deletions whose RV the
+// server did not return. Values are unique, so a create or update is found by its
+// value, whether or not its outcome is known. For deletions, which have no value, see
 // deletions.go.
 //
-// Changes that no recorded operation made, such as objects that were there
-// before the clients came, are taken as given.
+// Changes that no recorded operation made, such as those before the first client
+// started, are taken as given.
 func claimWrites(history *model.History, store *model.Store, most int) claims {
 	all := claims{findings: findings{most: most}}
 	byKey, touches := map[model.Key]*register{}, touchesOf(history)
@@ -103,9 +103,9 @@ func (all *claims) acknowledged() map[int64]*model.Operation {
 	return byRV
 }
 
-// complete claims what is left, given what etcd's revision can have been at a time.
-// A change has taken effect once etcd is known to have reached its RV or a later one,
-// whoever made it, and whether or not the outcome of the write is known.
+// complete claims the rest, given the bounds on etcd's revision over time. A change has
+// taken effect once etcd is known to have reached its RV or a later one, whoever made it,
+// and whether or not the outcome of the write is known.
 func (all *claims) complete(b bounds) {
 	for _, r := range all.registers {
 		all.claimDeletions(r, b)
@@ -122,7 +122,7 @@ func (all *claims) complete(b bounds) {
 	}
 }
 
-// until returns how many versions there were at an RV.
+// until returns how many versions had been made at an RV.
 func (r *register) until(rv int64) int {
 	return sort.Search(len(r.versions), func(i int) bool { return r.versions[i].RV > rv })
 }
@@ -138,9 +138,9 @@ func touchesOf(history *model.History) map[model.Key][]*model.Operation {
 	return touches
 }
 
-// rewrites reports whether one of the touches can have written a version whose content was
-// there before. A touch does so if it sets other labels, or if the stored value is stale, as
-// after a change of the key that encrypts it.
+// rewrites reports whether one of the touches can have written a version with the same
+// content as the one before. A touch does so if it sets other labels, or if the stored
+// value is stale, for example after the encryption key has changed.
 func rewrites(touches []*model.Operation, before, version model.Version) bool {
 	return before.Object != nil && slices.ContainsFunc(touches, func(op *model.Operation) bool {
 		made := *before.Object
@@ -149,7 +149,7 @@ func rewrites(touches []*model.Operation, before, version model.Version) bool {
 	})
 }
 
-// comparePatched compares what a touch was told to set with what it answered.
+// comparePatched compares what a touch was requested to set with the returned object.
 func (all *claims) comparePatched(op *model.Operation) {
 	asked := op.Objects[0]
 	if asked.Labels = op.Patched(asked.Labels); !asked.Equal(&op.Objects[0]) {
@@ -212,9 +212,9 @@ func (all *claims) claimWrite(r *register, op *model.Operation) {
 	}
 }
 
-// compareStored compares what a create or update was told to store, and what it
-// answered, with the version that it made, which is the one of the same value. The server
-// names the RV and the UID; a UID that is asked for is a precondition.
+// compareStored compares the object that a create or update was requested to store, and
+// the one it returned, with the version that it made. The server sets the RV and the UID; a
+// UID in the request is a precondition.
 func (all *claims) compareStored(op *model.Operation, made model.Version) {
 	asked := *op.Object
 	asked.RV, asked.UID = made.RV, made.Object.UID
@@ -245,7 +245,7 @@ func (r *register) add(c *call) {
 	r.calls = append(r.calls, c)
 }
 
-// observe adds a read or a refused write whose response says something about the
+// observe adds a read or a refused write whose response tells something about the
 // object's state.
 func (r *register) observe(op *model.Operation) {
 	if op.Lost() {
@@ -257,7 +257,7 @@ func (r *register) observe(op *model.Operation) {
 	}
 }
 
-// guaranteeOfFailure returns what a write broke that failed and yet took effect.
+// guaranteeOfFailure returns the guarantee that a write breaks if it fails but takes effect.
 func guaranteeOfFailure(op *model.Operation) *Guarantee {
 	switch op.Err {
 	case model.NotFound, model.AlreadyExists, model.Conflict:

@@ -7,14 +7,14 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// judgeEnds judges Closed: whether each stream that ended had a reason to.
+// judgeEnds judges Closed: whether each stream that ended had a reason to end.
 //
-// A stream that its client cancelled needs none, and one that was refused is
-// judged under Expired and TooLarge. Of the others, a connection can only have
-// been cut by a fault, and a server ends a stream because it is old, because its
-// consumer fell behind, or because the server stopped or its cache listed again.
-// The rule is silent where one of these cannot be ruled out: by another stream that went
-// on, by what the cache held before and after, or as nothing had happened yet.
+// A stream that its client cancelled needs none, and one that was refused is judged
+// under Expired and TooLarge. Of the others, only a fault can break a connection, and
+// a server ends a stream only if it is too old, its consumer is too slow, the server
+// stops or its cache relists. The rule reports an end only if all of these are ruled
+// out: by another stream that continued, by the cache's window before and after, or
+// because nothing had happened yet.
 func judgeEnds(f *facts, out *findings) {
 	hands := f.hands()
 	for _, w := range f.walks {
@@ -31,8 +31,8 @@ func judgeEnds(f *facts, out *findings) {
 	}
 }
 
-// failureOf returns the index of the first ERROR event that came, -1 if none did. The
-// client may have been the one to hang up after it.
+// failureOf returns the index of the first ERROR event, -1 if there is none. The client
+// may have been the one to close the stream after it.
 func failureOf(s *model.Stream) int {
 	for i := range s.Events {
 		if s.Events[i].Type == model.Error {
@@ -74,7 +74,7 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 	}
 }
 
-// isOld reports whether a stream had lasted so long that its server may end it.
+// isOld reports whether a stream was so old that its server may end it.
 func (w *walk) isOld(ended int64) bool {
 	most := time.Duration(w.stream.Timeout)
 	if most == 0 {
@@ -83,15 +83,15 @@ func (w *walk) isOld(ended int64) bool {
 	return most > 0 && ended-w.stream.Call >= most.Nanoseconds()
 }
 
-// queued returns how many events can have waited in the server for the stream's
-// consumer at most when the stream ended; false if that is not known.
+// queued returns the most events that can have been queued in the server for the
+// stream's consumer when the stream ended; false if that is not known.
 //
-// A queue is first in, first out: what was dispatched up to an event that arrived
-// has left it. That is said of events that cannot have been in the cache when the
-// stream opened, as those may come twice: as the stream's first events, and as
-// what the cache was about to dispatch just then, which is dropped only when it
-// is taken out of the queue. Until one of these has come, all counts that had not
-// been dispatched when the stream opened, or has not arrived.
+// A queue is first in, first out: everything dispatched up to an event that arrived
+// has left it. That holds for events that cannot have been in the cache when the
+// stream opened. Others may be queued twice: as the stream's first events, and as
+// what the cache was about to dispatch at that time, which is dropped only when it
+// is taken out of the queue. Until a later event arrives, everything counts that had
+// not been dispatched when the stream opened, or has not arrived.
 func (w *walk) queued(ended int64) (count int, known bool) {
 	s, f := w.stream, w.facts
 	if f.config.Backlog == 0 {
@@ -99,8 +99,8 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 	}
 	registered := s.Return
 	if mark := s.Mark(); mark >= 0 {
-		// A server that gives up a consumer which still waits for the end of the
-		// initial events may deliver what is in the queue first.
+		// A server that gives up a consumer during the initial events may deliver
+		// what is in the queue first.
 		registered = s.Events[mark].Time
 	}
 	after := int64(0)
@@ -119,8 +119,8 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 	return count, true
 }
 
-// judgeCut judges a stream whose connection broke. Nothing but a fault between
-// the two ends, or at one of them, breaks a connection.
+// judgeCut judges a stream whose connection broke. Only a fault between the two
+// ends, or at one of them, breaks a connection.
 func (w *walk) judgeCut(hands hands, out *findings) {
 	if s := w.stream; !hands.mayCut(s) {
 		out.violate(Closed, connectionLost, onStream(s).at(s.Closed))
@@ -130,14 +130,14 @@ func (w *walk) judgeCut(hands hands, out *findings) {
 // minLeaderless is less than the shortest election timeout of a scenario, 200 ms.
 const minLeaderless = int64(100 * time.Millisecond)
 
-// hands are what may have had a hand in the end of a stream: faults and
-// compactions, and who is who among the processes that they name.
+// hands are the possible causes of the end of a stream: faults, compactions and
+// losses of the leader, and which processes are clients or servers.
 type hands struct {
 	parties
-	// first is when the first thing happened that may have reached a server, and that
-	// which may have reached every one; absent if nothing did.
+	// first is when the first thing happened that may have affected a server, or every
+	// server; absent if nothing did.
 	first map[string]int64
-	// cuts are the faults, by each end that they name.
+	// cuts are the faults, by each end of a connection that they name.
 	cuts map[string][]*model.Fault
 }
 
@@ -150,13 +150,13 @@ func (f *facts) hands() hands {
 		h.add(fault)
 	}
 	for _, compaction := range f.history.Truth.Compactions {
-		// A cache whose watch on etcd is behind the compaction has to list again.
+		// A cache whose watch on etcd is behind the compaction must relist.
 		h.happened(everywhere, max(0, compaction.Time))
 	}
 	for i, leader := range f.history.Leaders {
-		// Members end the watches that require a leader, as those of Kubernetes do, when
-		// they have known of none for an election timeout (v3rpc, monitorLeader), whether
-		// or not another member leads. A run may begin while one still waits for it.
+		// Members end the watches that require a leader, such as those of Kubernetes, when
+		// they have known no leader for an election timeout (v3rpc, monitorLeader), even if
+		// another member leads. A member may still know none when a run begins.
 		lasts := i > 0 || i+1 < len(f.history.Leaders) && f.history.Leaders[i+1].Time > minLeaderless
 		if lasts && (leader.Member == "" || leader.Leaderless > 0) {
 			h.happened(everywhere, leader.Time)
@@ -165,9 +165,9 @@ func (f *facts) hands() hands {
 	return h
 }
 
-// add sorts a fault by what it can have ended. A server lists again because of
-// what happens to itself, to etcd, or between the two; of processes that are
-// neither clients nor servers the history says nothing, so they are etcd's.
+// add records which streams a fault can have ended. A server relists because of
+// faults on itself, on etcd, or between the two. Processes that are neither clients
+// nor servers are etcd members, of which the history says nothing more.
 func (h *hands) add(fault *model.Fault) {
 	if len(fault.Processes) == 0 {
 		h.cuts[everywhere] = append(h.cuts[everywhere], fault)
@@ -185,12 +185,12 @@ func (h *hands) add(fault *model.Fault) {
 			server = name
 		}
 	}
-	if !several { // otherwise it lies between a client and a server, or between two servers
+	if !several { // otherwise it is between a client and a server, or between two servers
 		h.happened(server, fault.Begin)
 	}
 }
 
-// happened notes that something may have reached a server at a time.
+// happened records that something may have affected a server at a time.
 func (h *hands) happened(server string, time int64) {
 	if first, known := h.first[server]; !known || time < first {
 		h.first[server] = time
@@ -198,8 +198,8 @@ func (h *hands) happened(server string, time int64) {
 }
 
 // mayEnd reports whether something had happened by the given time that can make a
-// server stop or list again. There is no saying how long it takes a cache to
-// notice, so it may have happened at any time before.
+// server stop or relist. A cache may take any time to notice, so it may have happened
+// at any time before.
 func (h *hands) mayEnd(server string, by int64) bool {
 	return slices.ContainsFunc([]string{everywhere, server}, func(reached string) bool {
 		first, known := h.first[reached]
@@ -207,9 +207,9 @@ func (h *hands) mayEnd(server string, by int64) bool {
 	})
 }
 
-// mayCut reports whether a fault can have cut the stream's connection: one that
-// lasted at some time while there was a connection, and that names no process
-// but its two ends.
+// mayCut reports whether a fault can have broken the stream's connection: one that
+// was active at some time during the connection, and that names no process other
+// than its two ends.
 func (h *hands) mayCut(s *model.Stream) bool {
 	elsewhere := func(name string) bool { return name != s.Client && name != s.Server }
 	return slices.ContainsFunc(slices.Concat(h.cuts[everywhere], h.cuts[s.Client], h.cuts[s.Server]), func(fault *model.Fault) bool {

@@ -65,10 +65,10 @@ func TestRareFlaws(t *testing.T) {
 	}{
 		{"c1 received the initial-events-end ADDED (RV 4), but only a bookmark can mark the end of the initial events",
 			closedStream(model.Stream{RV: 2}, marked), guarantees{linearizability.InitialEnd}},
-		{"c1 received BOOKMARK (RV 0), from which no client can resume",
+		{"c1 received BOOKMARK (RV 0), at which no client can resume",
 			closedStream(model.Stream{RV: 2, Bookmarks: true}, bookmark(0)), guarantees{linearizability.Bookmarked}},
-		{"c1 received initial events of RV 4, which etcd had not reached", early, guarantees{linearizability.Initial, linearizability.Faithful}},
-		{"w's update of a/x (operation 1) took effect at RV 2 although there was no object", update, guarantees{linearizability.Preconditions}},
+		{"c1 received initial events at RV 4, which etcd had not reached", early, guarantees{linearizability.Initial, linearizability.Faithful}},
+		{"w's update of a/x (operation 1) took effect at RV 2 although the object did not exist", update, guarantees{linearizability.Preconditions}},
 	} {
 		t.Run(row.sentence, func(t *testing.T) {
 			verdict := judge(t, row.history, row.want)

@@ -8,12 +8,12 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Counts says how much a history held, so that a verdict can be told from a
-// vacuous one. The tag counts is what reports call a count, with a
-// stroke where the plural has an s.
+// Counts says how much a history contains, to tell a verdict from a vacuous one. The
+// tag counts is the name of a count in reports, with a slash where the plural has an
+// s.
 type Counts struct {
 	Writes        int `json:"writes" counts:"write/"`                             // acknowledged creates, updates and deletes
-	UnknownWrites int `json:"unknownWrites" counts:"write/ with unknown outcome"` // the client never learned it
+	UnknownWrites int `json:"unknownWrites" counts:"write/ with unknown outcome"` // the client does not know it
 	FailedWrites  int `json:"failedWrites" counts:"failed write/"`                // the server refused them
 	Gets          int `json:"gets" counts:"get/"`                                 // successful, or NotFound
 	Lists         int `json:"lists" counts:"list/"`                               // successful, pages included
@@ -45,7 +45,7 @@ type Counts struct {
 	TimeTravels int `json:"timeTravels" counts:"time travel/"`
 }
 
-// each calls a function with the name of each count, and its value here and there.
+// each calls a function with the name of each count and its values in c and other.
 func (c Counts) each(other Counts, visit func(name string, here, there int)) {
 	a, b := reflect.ValueOf(c), reflect.ValueOf(other)
 	for i := range a.NumField() {
@@ -83,7 +83,7 @@ func (c Counts) below(minimum Counts) []Reason {
 	return short
 }
 
-// Against lists what was counted, with the minimum where there is one.
+// Against lists the counts, with the minimum where there is one.
 func (c Counts) Against(minimum Counts) string {
 	var parts []string
 	c.each(minimum, func(name string, got, want int) {
@@ -100,7 +100,7 @@ func (c Counts) Against(minimum Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// counted fills in what can be counted without judging.
+// counted returns what can be counted without judging.
 func counted(h *model.History) Counts {
 	c := Counts{Changes: len(h.Truth.Changes), Compactions: len(h.Truth.Compactions), Faults: len(h.Faults), Relists: relists(h)}
 	for i := range h.Operations {
@@ -148,9 +148,9 @@ func (c *Counts) countOperation(op *model.Operation) {
 	}
 }
 
-// relists counts the times that a client which follows the list-watch protocol
-// listed again: a first page, or a stream that begins with the state, by a client
-// that had already watched from a list or resumed a stream.
+// relists counts how often clients that follow the list-watch protocol relisted: a
+// first page, or a stream with initial events, by a client that had already watched
+// from a list or resumed a stream.
 func relists(h *model.History) (count int) {
 	resumed := map[string]int{} // the first stream of each client that resumes something
 	for s := range model.Each(h.Streams) {

@@ -8,16 +8,15 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// claimDeletions finds the version each delete of an object made, where the server
-// did not tell its RV. Deletes that were acknowledged must each have made one of
-// the deletions that are left, and what remains is the work of deletes of unknown
-// outcome. A deletion that no delete can have made, by the times of their calls and
-// answers, is taken as given.
+// claimDeletions finds the version that each delete of an object made, where the server
+// did not return its RV. Each acknowledged delete must have made one of the unclaimed
+// deletions, and deletes of unknown outcome the others. A deletion that no delete can
+// have made, by the times of their calls and responses, is taken as given.
 //
-// Those may take effect at any time after their call. If several can explain a
-// deletion, the one called first can, and the others are taken to have had no
-// effect. Which of the rest made which deletion is left to the search; without
-// narrowing them down, it would grow exponentially with their number.
+// A delete of unknown outcome may take effect at any time after its call. If several
+// can explain a deletion, the first called can, and the others are assumed to have no
+// effect. The search decides which of the rest made which deletion; without this
+// reduction, it would grow exponentially with their number.
 func (all *claims) claimDeletions(r *register, b bounds) {
 	var acknowledged, lost, refused []*model.Operation
 	for _, op := range r.deletions {
@@ -57,13 +56,13 @@ func (all *claims) claimDeletions(r *register, b bounds) {
 	}
 }
 
-// possibleDeletes returns those deletes of unknown outcome that may have made one
-// of the deletions left, in order of their calls: as many as are needed, and for
-// each deletion the first whose preconditions the version deleted meets. It
-// reports whether there are any of the latter.
+// possibleDeletes returns the deletes of unknown outcome that may have made one of
+// the deletions left, in order of their calls: as many unconditional ones as are
+// needed, and for each deletion the first whose preconditions the deleted version
+// meets. It reports whether there are any of the latter.
 func (r *register) possibleDeletes(lost []*model.Operation, left []int, needed int) (possible []*model.Operation, conditional bool) {
 	slices.SortStableFunc(lost, func(a, b *model.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	var deleted []*model.Object // the versions deleted that meet no delete's preconditions yet
+	var deleted []*model.Object // the deleted versions that no delete with preconditions explains yet
 	for _, version := range left {
 		if object := r.current(version); object != nil {
 			deleted = append(deleted, object)
@@ -95,7 +94,7 @@ func requiredUID(op *model.Operation) string {
 }
 
 // meets reports whether an object meets the preconditions of an update or delete. An
-// object of unknown UID meets any.
+// object with an unknown UID meets any UID.
 func meets(op *model.Operation, object *model.Object) bool {
 	uid := requiredUID(op)
 	return (op.Precondition == 0 || op.Precondition == object.RV) && (uid == "" || object.UID == "" || uid == object.UID)
@@ -112,7 +111,7 @@ func (all *claims) claimDeletionByRV(r *register, op *model.Operation) {
 	all.violate(Linearizable, noSuchDeletion, about(op, op.ResultRV))
 }
 
-// unclaimedDeletions returns the versions that some delete may have made, and takes
+// unclaimedDeletions returns the versions that some delete may have made, and marks
 // the other deletions as given.
 func (r *register) unclaimedDeletions(b bounds) []int {
 	var left []int
@@ -130,8 +129,8 @@ func (r *register) unclaimedDeletions(b bounds) []int {
 	return left
 }
 
-// reportDeletions reports that there were more deletions than deletes that can
-// have made them.
+// reportDeletions reports that there are more deletions than deletes that can have
+// made them.
 func (all *claims) reportDeletions(last int64, possible, refused []*model.Operation) {
 	switch {
 	case len(possible) > 0:

@@ -14,9 +14,9 @@ type Flaw int
 
 // The flaws.
 const (
-	Missing Flaw = iota // not there at all
-	Foreign             // there, but not part of the state
-	Doubled             // there more than once
+	Missing Flaw = iota // absent
+	Foreign             // present, but not part of the state
+	Doubled             // present more than once
 	Stale               // at another RV than the state's
 	Altered             // at the right RV, with another content
 )
@@ -76,14 +76,14 @@ func (d Difference) String() string {
 	case Foreign:
 		return fmt.Sprintf("%s (RV %d) does not belong", d.Got.Key(), d.Got.RV)
 	case Doubled:
-		return fmt.Sprintf("%s is there twice, at RV %d and at RV %d", d.Got.Key(), d.Want.RV, d.Got.RV)
+		return fmt.Sprintf("%s is present twice, at RV %d and RV %d", d.Got.Key(), d.Want.RV, d.Got.RV)
 	case Stale:
 		return fmt.Sprintf("%s is at RV %d instead of RV %d", d.Got.Key(), d.Got.RV, d.Want.RV)
 	}
 	return fmt.Sprintf("%s has %s", d.Got.Key(), model.DescribeDifference(d.Want, d.Got))
 }
 
-// differencesShown limits how many differences of one state a text spells out.
+// differencesShown is the most differences of one state in a message.
 const differencesShown = 3
 
 func describeDifferences(differences []Difference) string {

@@ -5,36 +5,35 @@
 // that was broken, each with a witness of its own. The guarantees are the
 // exported [Guarantee] values of guarantees.go.
 //
-// A rule reports only what no correct server can have done, whatever the faults.
-// Where the history cannot tell, the rule is silent, and says so in the comment
-// on it.
+// A rule reports only what no correct server can do, whatever the faults. Where the
+// history does not decide, the rule reports nothing, and its comment says so.
 //
-//   - rules.go: all rules, with what promises them and what they catch; start here
-//   - check.go: [Check], which works out the facts and walks the table of rules
-//   - facts.go: what rules judge by: the store, what is known of etcd's revision over
-//     time (bounds.go), which change each write made (claims.go, deletions.go), what
-//     each stream was owed and got (stream.go, block.go, unmarked.go, selection.go),
-//     what the streams of one server witness together (evidence.go), and what its cache
-//     held and when it had two (windows.go)
-//   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
-//     and the one place that puts them into words; report.go: the same for files
+//   - rules.go: all rules, with their sources and what they catch; start here
+//   - check.go: [Check], which derives the facts and applies the rules
+//   - facts.go: what rules judge by: the store, bounds on etcd's revision over time
+//     (bounds.go), which change each write made (claims.go, deletions.go), the events
+//     that each stream was owed and received (stream.go, block.go, unmarked.go,
+//     selection.go), what the streams of a server prove together (evidence.go), and what
+//     its cache held and when it was replaced (windows.go)
+//   - codes.go, violation.go, render.go: what can be wrong, the values that prove it,
+//     and the messages made from them; report.go: the same for files
 //   - guarantees.go, verdict.go, counts.go: what [Check] returns
 //   - register.go: Linearizable and Preconditions, by porcupine, and conflicts that no
-//     precondition explains; picture.go: its picture
+//     precondition explains; picture.go: porcupine's visualisation
 //   - gets.go, lists.go, pages.go, refusals.go, unrefused.go, closed.go, resume.go,
 //     monotonic.go, liveness.go, refreshed.go, unblocked.go, census.go, isolated.go,
 //     revision.go: the passes over the facts that find violations
-//   - failures.go: what servers answer that is an error; answered.go,
-//     prompt.go: what is late while nothing is wrong, which calm.go tells for each
-//     client and server
-//   - notified.go: what the handlers of informers are told
-//   - search.go: streams again, by porcupine along the state machine of the model
+//   - failures.go: error responses; answered.go, prompt.go: responses and events that
+//     are late while nothing is wrong; calm.go: when nothing is wrong, by client and
+//     server
+//   - notified.go: the notifications that handlers of informers receive
+//   - search.go: a second check of streams, by porcupine and the model's state machine
 //
-// The checks are linear in practice: a resourceVersion orders everything, so most
-// of them sort and scan. Only the order of operations on one object, where real
-// time and unknown outcomes decide, is left to search.
+// The checks take linear time in practice: resourceVersions order everything, so most
+// of them sort and scan. Only the order of operations on one object, which depends on
+// real time and unknown outcomes, needs a search.
 //
-// Streams of small histories are judged twice: by the linear rules, and by a
-// search that follows the specification itself. A disagreement is a mistake in
-// one of the two, and makes the verdict inconclusive.
+// Streams of small histories are checked twice: by the linear rules, and by a
+// search over the specification itself. If the two disagree, one of them has a bug,
+// and the verdict is inconclusive.
 package linearizability

@@ -9,20 +9,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// evidence is what the streams of one server witness together about its cache.
-// A cache keeps all its streams fed from one sequence of changes, and ends all
-// of them when it stops or lists again.
+// evidence is what the streams of one server together prove about its cache. A
+// cache feeds all its streams from one sequence of changes, and ends all of them
+// when it stops or relists.
 type evidence struct {
 	facts *facts
-	// begun are the streams that certainly reached the cache, by Return; of
-	// furthest, each is the one among begun up to there that got the newest event.
+	// begun are the streams that the cache certainly served, by Return. furthest[i]
+	// is the stream among begun[:i+1] that received the newest event.
 	begun, furthest []*walk
 	// sent is the newest change that the server had sent to anyone by a time.
-	// dispatched are those among them that had reached streams which were open when
-	// they were committed: everything up to such a change had been handed to all
+	// dispatched counts only changes that reached streams which were open when they
+	// were committed: everything up to such a change had been dispatched to all
 	// streams of the server. Few histories need either.
 	sent, dispatched func() model.Staircase
-	// expired are the answers that an RV is no longer held.
+	// expired are the responses that an RV is no longer available.
 	expired model.Staircase
 }
 
@@ -65,11 +65,11 @@ func gatherEvidence(f *facts) map[string]*evidence {
 }
 
 // mayBypassCache reports whether a stream may be served from etcd: some caches
-// pass on watches that name no resourceVersion, unless they ask for initial events.
+// forward watches without a resourceVersion, unless they request initial events.
 func mayBypassCache(s *model.Stream) bool { return s.RV == model.RVUnset && !s.InitialEvents }
 
-// newestRV returns the RV of the newest change that a stream brought after its
-// start, 0 if it brought none.
+// newestRV returns the RV of the newest change that a stream delivered after its
+// start, 0 if it delivered none.
 func newestRV(w *walk) int64 {
 	if w.newest == nil {
 		return 0
@@ -77,9 +77,9 @@ func newestRV(w *walk) int64 {
 	return w.newest.RV
 }
 
-// survivor returns a stream that shows that the cache neither stopped nor listed
-// again between two times: it began before the first, and brought a change that
-// was committed after the second. It is nil if there is none.
+// survivor returns a stream which proves that the cache neither stopped nor relisted
+// between two times: it began before the first, and delivered a change that was
+// committed after the second. It returns nil if there is none.
 func (e *evidence) survivor(from, to int64) *walk {
 	i := sort.Search(len(e.begun), func(i int) bool { return e.begun[i].stream.Return >= from })
 	if i == 0 {
@@ -91,8 +91,8 @@ func (e *evidence) survivor(from, to int64) *walk {
 	return nil
 }
 
-// collect builds the staircase of the changes above an RV that each stream has a
-// say in.
+// collect builds the staircase of the changes that streams delivered above an RV,
+// which depends on the stream.
 func (e *evidence) collect(above func(*walk) int64) model.Staircase {
 	var moments []model.Moment
 	for _, w := range e.begun {

@@ -6,41 +6,41 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// facts are what a history says, worked out once. The rules read them, and nothing
-// changes them.
+// facts are derived once from a history. The rules read them, and nothing changes
+// them.
 type facts struct {
 	history *model.History
 	config  Config
 	// quiet is when the last fault had healed and the last write had ended, settled
-	// when whatever disturbed the run had been over for the delivery bound.
+	// when the delivery bound had passed since the last fault healed.
 	quiet, settled int64
-	// cached says that the servers have a watch cache, which all their streams share. A
-	// server without one has its watches on etcd uncounted while it serves.
+	// cached says that the servers have a watch cache, which all their streams share. The
+	// watches on etcd of a server without one are not counted while it serves.
 	cached bool
-	// ordered says that the revisions of etcd's log increase. Without an order of
-	// changes there is nothing to judge by, and none of the facts below is there.
+	// ordered says that the revisions of etcd's log increase. If they do not, nothing
+	// can be judged, and the facts below are not set.
 	ordered bool
 
 	store *model.Store
-	// windows are what caches held.
+	// windows are what caches held over time.
 	windows windows
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
-	// calm says when nothing was wrong, and parties who is who among processes.
+	// calm says when nothing was wrong, parties which processes are clients or servers.
 	claims  claims
 	calm    calm
 	parties parties
 	bounds  bounds
 	pages   pages
-	// walks are the streams, each compared with what it was owed; witnesses what the
-	// streams of a server show together, by server.
+	// walks are the streams, each compared with the events it was owed; witnesses are
+	// what the streams of a server prove together, by server.
 	walks     []*walk
 	witnesses map[string]*evidence
-	// refusals are what is wrong with the requests that were refused.
+	// refusals are the findings about refused requests.
 	refusals findings
 }
 
-// newFacts works out the facts of a history. Each line needs those above it.
+// newFacts derives the facts of a history. Each line needs those above it.
 func newFacts(history *model.History, config Config) *facts {
 	f := &facts{history: history, config: config, quiet: quietSince(history)}
 	f.cached = !slices.ContainsFunc(history.Censuses, func(c model.Census) bool {

@@ -6,17 +6,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// unreadable are the names of the faults that keep a server from reading what is stored:
-// they alone explain that it answers with an internal error.
+// unreadable are the names of the faults that keep a server from reading stored data:
+// only they explain an internal error.
 var unreadable = []string{"list-failure", "decode-failure", "transform-failure", "watch-error"}
 
-// judgeFailures judges the answers that are errors, and ERROR events: InternalError, whether
-// a fault explains each internal error, ReadStatus, and ErrorRV.
+// judgeFailures judges error responses and ERROR events: InternalError, whether a fault
+// explains each internal error, ReadStatus, and ErrorRV.
 //
-// A server that cannot reach etcd, or gives up waiting, says so by other answers: see
-// Answered. What is left is a failure within the server, and neither a slow network nor a
-// dead member brings that about. A fault counts if it was in force at its server at any
-// time between the call and the answer.
+// A server that cannot reach etcd, or whose request to it times out, returns other errors:
+// see Answered. An internal error is a failure within the server, which neither a slow
+// network nor a dead member causes. A fault counts if it was active at that server at any
+// time between the call and the response.
 func judgeFailures(f *facts, out *findings) {
 	judge := func(err model.Code, answer model.Answer, server string, call, answered int64, witness func() Witness) {
 		if answer == model.InternalError && !f.explainsInternal(server, call, answered) {
@@ -29,7 +29,7 @@ func judgeFailures(f *facts, out *findings) {
 	for op := range model.Each(f.history.Operations) {
 		err := op.Err
 		if op.IsWrite() {
-			err = model.OK // it may have any status
+			err = model.OK // a write may return any status
 		}
 		judge(err, op.Answer, op.Server, op.Call, op.Return, func() Witness { return about(op) })
 	}
@@ -42,17 +42,17 @@ func judgeFailures(f *facts, out *findings) {
 	judgeErrorRVs(f, out)
 }
 
-// ofWritesAlone reports whether a status answers writes alone: the object is there
-// already, or has changed. A read or a watch has nothing that could be in conflict.
+// ofWritesAlone reports whether only writes may return a status: the object already
+// exists, or has changed. A read or a watch cannot conflict with anything.
 //
-// NotFound is not judged where a collection is asked for, although no collection is
-// missing: a server that does not serve the resource yet answers so.
+// NotFound for a list or watch is not judged, although every collection exists: a server
+// that does not serve the resource yet returns it.
 func ofWritesAlone(code model.Code) bool {
 	return code == model.Conflict || code == model.AlreadyExists
 }
 
-// explainsInternal reports whether a fault kept the server from reading what is stored
-// at some time from call to answer.
+// explainsInternal reports whether a fault kept the server from reading stored data at
+// some time between call and response.
 func (f *facts) explainsInternal(server string, call, answered int64) bool {
 	return slices.ContainsFunc(f.history.Faults, func(fault model.Fault) bool {
 		return slices.Contains(unreadable, fault.Name) && fault.Begin <= answered && fault.End >= call &&
@@ -60,11 +60,10 @@ func (f *facts) explainsInternal(server string, call, answered int64) bool {
 	})
 }
 
-// judgeErrorRVs judges ErrorRV by the gets for which somebody looked at the storage's
-// error.
+// judgeErrorRVs judges ErrorRV by the gets whose history has the storage's error.
 //
-// etcd3's store names no RV for an object that is not there. It answers what asks for no
-// RV, and what reaches a cache that is being filled.
+// The errors of etcd3's store have no RV. It serves gets without an RV, and gets while the
+// cache is initialising.
 func judgeErrorRVs(f *facts, out *findings) {
 	for op := range model.Each(f.history.Operations) {
 		if op.Kind != model.Get || op.Err != model.NotFound || op.ErrRV == 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// findings are what a pass over the facts came to.
+// findings are the result of a pass over the facts.
 type findings struct {
 	// most is how many violations of a guarantee are kept for each stream or client,
 	// 0 for all.
@@ -15,25 +15,25 @@ type findings struct {
 	observations []Observation
 	// reasons are why something could not be decided.
 	reasons []Reason
-	// judged counts what there was to judge, slowest is the longest that any of it took of
-	// what has a bound.
+	// judged counts what was judged; slowest is the longest that anything with a bound
+	// took.
 	judged  Counts
 	slowest []Margin
 	// sources are the violations of each source so far.
 	sources map[source]reported
 }
 
-// source is what violations are limited by.
+// source identifies what the number of violations is limited for.
 type source struct {
 	guarantee *Guarantee
 	client    string
 	stream    int
 }
 
-// reported counts a source's violations and knows the last one kept.
+// reported counts a source's violations and has the index of the last one kept.
 type reported struct{ count, last int }
 
-// violate reports a violation, or counts it if its source has had its share.
+// violate reports a violation, or counts it if its source has reached the limit.
 func (o *findings) violate(guarantee *Guarantee, code *Code, witness Witness) {
 	o.take(Violation{Guarantee: guarantee, Code: code, Witness: witness})
 }
@@ -57,7 +57,7 @@ func (o *findings) take(v Violation) {
 	o.sources[from] = r
 }
 
-// took notes how long something took that a guarantee bounds.
+// took records how long something took that a guarantee bounds.
 func (o *findings) took(guarantee *Guarantee, took, bound int64) {
 	i := slices.IndexFunc(o.slowest, func(m Margin) bool { return m.Guarantee == guarantee.Name })
 	if i < 0 {
@@ -67,12 +67,12 @@ func (o *findings) took(guarantee *Guarantee, took, bound int64) {
 	o.slowest[i].Slowest = max(o.slowest[i].Slowest, time.Duration(took))
 }
 
-// undecided notes that something could not be decided.
+// undecided records that something could not be decided.
 func (o *findings) undecided(code ReasonCode, format string, arguments ...any) {
 	o.reasons = append(o.reasons, Reason{code, "", fmt.Sprintf(format, arguments...)})
 }
 
-// add takes over the findings of another pass.
+// add adds the findings of another pass.
 func (o *findings) add(other *findings) {
 	for _, v := range other.violations {
 		o.take(v)

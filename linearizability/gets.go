@@ -2,9 +2,9 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// judgeGets judges the gets that name a resourceVersion: the object returned
-// must have been the stored one at some revision that is fresh enough. Gets
-// without one are judged with the writes, for Linearizable.
+// judgeGets judges the gets with a resourceVersion: the object returned must have
+// been stored at some revision that is fresh enough. Gets without one are judged
+// with the writes, for Linearizable.
 func judgeGets(f *facts, out *findings) {
 	for op := range model.Each(f.history.Operations) {
 		if op.Kind != model.Get || op.RV == model.RVUnset || op.Lost() {
@@ -35,16 +35,16 @@ func (f *facts) judgeGot(op *model.Operation, out *findings) {
 	}
 }
 
-// judgeAbsent judges a get that found nothing: between the RV asked for and the
-// last revision etcd can have reached by then, the object must have been absent.
+// judgeAbsent judges a get that found nothing: the object must have been absent at
+// some revision between the requested one and the last that etcd can have reached.
 func (f *facts) judgeAbsent(op *model.Operation, out *findings) {
 	if version := f.storedFrom(op.Key(), op.RV, f.bounds.maxRV(op.Return)); version != nil {
 		out.violate(guaranteeOfGet(op), notFound, about(op, version.RV).want(op.RV))
 	}
 }
 
-// storedFrom returns the version of an object at a revision if the object was
-// stored all the time from there to a later one, nil if it was not.
+// storedFrom returns the version of an object at a revision if the object existed
+// at every revision from there to a later one, nil if it did not.
 func (f *facts) storedFrom(key model.Key, from, to int64) *model.Version {
 	version, known := f.store.VersionAt(key, from)
 	if !known || version.Object == nil {

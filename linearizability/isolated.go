@@ -2,12 +2,12 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// judgeMutations judges Isolated by the marks that careless consumers leave on
-// what the cache delivered to them: see model.MutationMark. Nobody may see one, the
-// consumer itself included, whose copy was made before.
+// judgeMutations judges Isolated by the marks with which some consumers mutate
+// the objects that the cache delivers to them: see model.MutationMark. Nobody may see
+// a mark, not even that consumer, whose copy was made before.
 //
-// An object with a mark is not the one that was stored, so the rules that
-// compare contents report it as well. This one says whose doing it is.
+// An object with a mark differs from the stored one, so the rules that compare
+// contents report it as well. This rule says which stream mutated it.
 func judgeMutations(f *facts, out *findings) {
 	streams := map[int]*model.Stream{}
 	for s := range model.Each(f.history.Streams) {
@@ -21,7 +21,7 @@ func judgeMutations(f *facts, out *findings) {
 		}
 	}
 	if len(streams) == 0 {
-		return // nobody leaves marks, and looking for them takes a while
+		return // no consumer mutates, and looking for marks takes time
 	}
 	judge := func(object *model.Object, witness func() Witness) {
 		if stream, found := model.MutatedBy(object); found {

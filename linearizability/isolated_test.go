@@ -54,5 +54,5 @@ func TestTheReportNamesTheMutator(t *testing.T) {
 	h := closedStream(model.Stream{RV: 12}, mutatedEvent(modified(15)))
 	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Mutates: true, Call: 900, Return: 901, Closed: 3000})
 	verdict := judge(t, h, guarantees{linearizability.Isolated, linearizability.Faithful})
-	require.Equal(t, "c1 received MODIFIED a/x (RV 15) as the consumer of stream 9 of c9 on s1 had mutated it", verdict.Violations[0].Sentence())
+	require.Equal(t, "c1 received MODIFIED a/x (RV 15) as mutated by the consumer of stream 9 of c9 on s1", verdict.Violations[0].Sentence())
 }

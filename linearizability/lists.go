@@ -6,8 +6,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// judgeReads judges the gets that name a resourceVersion, every list, and every
-// page of one.
+// judgeReads judges the gets with a resourceVersion, every list, and every page of
+// one.
 func judgeReads(f *facts, out *findings) {
 	judgeGets(f, out)
 	for op := range model.Each(f.history.Operations) {
@@ -16,7 +16,7 @@ func judgeReads(f *facts, out *findings) {
 		}
 		p, known := f.pages.of(op)
 		if !known {
-			out.undecided(HistoryIncomplete, "%s continues a list that the history lacks", op.Describe())
+			out.undecided(HistoryIncomplete, "%s continues a list that is not in the history", op.Describe())
 			continue
 		}
 		f.judgeListState(op, p, out)
@@ -28,7 +28,7 @@ func judgeReads(f *facts, out *findings) {
 	}
 }
 
-// freshness is what a list asks for with its resourceVersion.
+// freshness is what a list requests with its resourceVersion and match.
 type freshness int
 
 const (
@@ -36,11 +36,11 @@ const (
 	anyState
 	notOlderThan
 	exactly
-	// perhapsExactly is exactly if the resource has namespaces, and notOlderThan if not, which nobody says here.
+	// perhapsExactly is exactly if the resource is namespaced, and notOlderThan if not, which the history does not say.
 	perhapsExactly
 )
 
-// freshnessOf returns what the first page of a list asks for.
+// freshnessOf returns what the first page of a list requests.
 func freshnessOf(op *model.Operation) freshness {
 	switch {
 	case op.Match == model.MatchExact:
@@ -52,7 +52,7 @@ func freshnessOf(op *model.Operation) freshness {
 	case op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single():
 		// The legacy rule: a limit and an RV without a match mean exactly that
 		// RV. It holds for collections only: Kubernetes lists a single object,
-		// where there is nothing to page through, at any RV not older.
+		// which has no further pages, at any RV not older.
 		if op.Scope.Name != "" {
 			return perhapsExactly
 		}
@@ -62,8 +62,8 @@ func freshnessOf(op *model.Operation) freshness {
 }
 
 // judgeListFreshness judges whether a first page is at an RV that the request
-// allows. It is a scan where a search would do as well: the RV of a list says
-// which writes it has seen.
+// allows. It needs no search, because the RV of a list says which writes the list
+// includes.
 func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
 	witness := about(op, op.ResultRV).want(op.RV)
 	switch freshnessOf(op) {
@@ -78,12 +78,12 @@ func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
 			out.violate(Exact, notExact, witness)
 		}
 	case anyState:
-		// Any state that was real will do, and judgeListState judges that.
+		// Any state that existed is allowed, and judgeListState judges that.
 	}
 }
 
-// judgeNewest judges whether a list or page that had to be at the newest state is. The code
-// says what it is if it misses a write that had returned.
+// judgeNewest judges whether a list or page that must be at the newest state is. stale is the
+// code if it misses a write that had returned.
 func (f *facts) judgeNewest(op *model.Operation, stale *Code, out *findings) {
 	if rv, before := f.bounds.minRVFor(op); op.ResultRV < rv {
 		out.violate(MostRecent, stale, about(op, op.ResultRV, rv).after(before))
@@ -92,8 +92,8 @@ func (f *facts) judgeNewest(op *model.Operation, stale *Code, out *findings) {
 	}
 }
 
-// judgeListState judges whether a list or page holds what it must at the RV it
-// returned, and whether that RV was real by then.
+// judgeListState judges whether a list or page has the right items for the RV that
+// it returned, and whether etcd had reached that RV.
 func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
 	if latest := f.bounds.maxRV(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
 		guarantee := ExactState
@@ -107,7 +107,7 @@ func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
 	got := slices.Collect(model.Each(op.Objects))
 	left := 0
 	if op.HasMore && len(got) < len(want) {
-		// More is to come, so this page need only be the beginning.
+		// There are more pages, so this one need only be the beginning.
 		left = len(want) - len(got)
 		want = want[:len(got)]
 	}

@@ -150,7 +150,7 @@ func TestPageOfAnUnknownListIsInconclusive(t *testing.T) {
 	op := listed(model.Operation{RV: model.RVUnset, Limit: 1, Continues: 77}, 10, 9)
 	verdict := linearizability.Check(listHistory(op), lenient())
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
-	require.Contains(t, verdict.Reason, "continues a list that the history lacks")
+	require.Contains(t, verdict.Reason, "continues a list that is not in the history")
 }
 
 func TestGetsThatNameAnRV(t *testing.T) {

@@ -6,15 +6,15 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// consumers that may lawfully lag behind at the end of a run.
+// The consumers. Slow and stalled ones may lag behind at the end of a run.
 const (
-	fastConsumer    = "fast" // one that may not
+	fastConsumer    = "fast" // must not lag behind
 	slowConsumer    = "slow"
 	stalledConsumer = "stalled"
 )
 
-// readsInTime reports whether the stream's consumer takes what arrives, once the
-// run has healed.
+// readsInTime reports whether the stream's consumer keeps up after the run has
+// healed.
 func readsInTime(s *model.Stream) bool {
 	return s.Consumer != slowConsumer && s.Consumer != stalledConsumer
 }
@@ -31,14 +31,14 @@ func quietSince(history *model.History) int64 {
 	return quiet
 }
 
-// quietLongEnough reports whether what lasted from one time to another has had the
-// delivery bound to see the last change.
+// quietLongEnough reports whether a stream or run with these times had the delivery
+// bound to receive the last change.
 func (f *facts) quietLongEnough(began, ended int64) bool {
 	return ended-max(f.quiet, began) >= f.config.DeliveryBound.Nanoseconds()
 }
 
-// judged reports whether the stream must have had everything by its end: that of the
-// run, or until its client canceled it, as long as somebody read from it.
+// judged reports whether the stream must have delivered everything by its end: the end
+// of the run, or when its client cancelled it, if its consumer kept up.
 func (w *walk) judged() bool {
 	s := w.stream
 	canceled := s.Closed != model.Pending && s.Reason == model.ClosedByClient && failureOf(s) < 0
@@ -46,8 +46,8 @@ func (w *walk) judged() bool {
 		readsInTime(s) && w.facts.quietLongEnough(s.Return, w.facts.endOf(s)) && !w.flows()
 }
 
-// flows reports whether events were still coming when the stream ended: large ones take
-// their time on the wire, and a large initial state of them more than the delivery bound.
+// flows reports whether events were still arriving when the stream ended: large ones take
+// time on the wire, and a large initial state of them more than the delivery bound.
 func (w *walk) flows() bool {
 	for i := len(w.stream.Events) - 1; i >= 0; i-- {
 		if event := &w.stream.Events[i]; event.IsData() {
@@ -57,7 +57,7 @@ func (w *walk) flows() bool {
 	return false
 }
 
-// endOf returns when a stream ended: at the end of the run if it was open then.
+// endOf returns when a stream ended: at the end of the run if it was still open.
 func (f *facts) endOf(s *model.Stream) int64 {
 	if s.Closed != model.Pending {
 		return s.Closed
@@ -65,8 +65,8 @@ func (f *facts) endOf(s *model.Stream) int64 {
 	return f.history.End
 }
 
-// judgeDelivered judges Delivered for a stream that lasted long enough. What a
-// later event has already shown to be missing is a gap, not a delay.
+// judgeDelivered judges Delivered for a stream that lasted long enough. A change
+// that is missing before a later event is a gap, and is judged for Reliable.
 func (w *walk) judgeDelivered() {
 	if !w.judged() {
 		return
@@ -108,9 +108,9 @@ func judgeInformers(f *facts, out *findings) {
 	}
 }
 
-// judgeLastSync judges the RV that an informer whose store is right says it has
-// reached. A reflector sets it to the RV of each list and event once the store has
-// it, so it is that of the last change to the informer's scope at least. 0 is unknown.
+// judgeLastSync judges the lastSyncResourceVersion of an informer whose store is right.
+// A reflector sets it to the RV of each list and event once the store has it, so it is at
+// least the RV of the last change in the informer's scope. 0 is unknown.
 func (f *facts) judgeLastSync(informer *model.Informer, out *findings) {
 	last := int64(0)
 	for change := range model.Each(f.history.Truth.Changes) {

@@ -8,41 +8,40 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// judgeViews judges Monotonic: what each client is shown against what it had
-// seen before. Reads that name the state they want, such as a watch from an RV or
-// a list of exactly one, are the client's own wish and are left out.
+// judgeViews judges Monotonic: it compares what each client reads with what it had
+// seen before. Reads at a fixed RV, such as a watch from an RV or a list at exactly
+// one, are left out, because the client chose that state.
 //
-// A read of any state (RV 0) and one that is not older than an RV may come from
-// a server's cache. No cache goes back behind what it has sent to a stream, not
-// even when it lists again, as it then lists what etcd has. That is all: another
-// server may lag behind, or a cache that takes the place of another one, and so may a
-// cache behind a list or get that etcd itself answered. An older state is then no failure but TimeTravel, which is what makes
-// a client that comes back after a crash unsafe (kubernetes/kubernetes #59848).
+// A read at RV 0 and one that is not older than an RV may be served from a server's
+// cache. A cache never goes back behind what it has sent to a stream, not even when it
+// relists, as it then lists the current state of etcd. But another server may lag behind,
+// so may a cache that replaces another one, and a cache may lag behind a list or get that
+// etcd itself served. An older state is then no violation but TimeTravel, which makes a
+// client unsafe that restarts after a crash (kubernetes/kubernetes #59848).
 //
-// An informer does not ask for any state once it has one: client-go's reflector lists again
-// from where it was, or the newest (Reflector.relistResourceVersion). What it has seen
-// anywhere binds all its reads.
+// An informer that has a state does not read at RV 0: client-go's reflector relists at the
+// RV it had reached, or the newest (Reflector.relistResourceVersion). Whatever it has seen
+// from any server is a lower bound for all its reads.
 //
-// A read of the newest state is at least as new as anything that anybody ever saw:
-// that is for Linearizable, Initial and Most-recent.
+// Linearizable, Initial and Most-recent judge reads of the newest state, which must be
+// at least as new as anything that anybody has seen.
 func judgeViews(f *facts, out *findings) {
 	for _, client := range f.viewers() {
 		client.judge(f, out)
 	}
 }
 
-// viewer is one client: what it saw, and the reads that may show it something
-// older.
+// viewer is one client: what it saw, and the reads that may return an older state.
 type viewer struct {
 	informer bool
 	looks    []look
 	walks    []*walk
 	reads    []*model.Operation
-	// travels is how many of the client's time travels are told.
+	// travels is how many of the client's time travels are reported.
 	travels int
 }
 
-// look is a read whose state is for the server to choose, within limits.
+// look is a read whose state the server chooses, within limits.
 type look struct {
 	call   int64
 	server string
@@ -59,8 +58,8 @@ func (l *look) returned() int64 {
 	return l.op.Return
 }
 
-// viewers gathers what concerns each client that looks at all, in the order in
-// which clients appear.
+// viewers gathers the reads and streams of each client that has looks, in the order
+// in which clients appear.
 func (f *facts) viewers() []*viewer {
 	var all []*viewer
 	byName := map[string]*viewer{}
@@ -105,8 +104,8 @@ func (f *facts) isInformer(client string) bool {
 	return slices.ContainsFunc(f.history.Informers, func(i model.Informer) bool { return i.Client == client })
 }
 
-// asksOf returns what a list or get asks for. A page that continues a list has
-// its state from there.
+// asksOf returns what a list or get requests. A page that continues a list must have
+// the state of that list.
 func asksOf(op *model.Operation) freshness {
 	switch {
 	case op.Continues != 0:
@@ -121,7 +120,7 @@ func asksOf(op *model.Operation) freshness {
 	return notOlderThan
 }
 
-// asks returns what the initial block of a stream has to be: see [model.Watch.Oldest].
+// asks returns how fresh the initial events of a stream must be: see [model.Watch.Oldest].
 func (w *walk) asks() freshness {
 	switch {
 	case w.stream.RV == model.RVUnset && w.stream.InitialEvents:
@@ -132,28 +131,28 @@ func (w *walk) asks() freshness {
 	return notOlderThan
 }
 
-// seen is the newest that a client had seen by the time of each of its looks.
+// seen is the newest state that a client had seen before each of its looks.
 type seen []model.Moment
 
-// note enters something seen at a time before the given look, and those after it.
+// note records something seen before the given look and those after it.
 func (s seen) note(look int, what model.Moment) {
 	if look < len(s) && what.RV > s[look].RV {
 		s[look] = what
 	}
 }
 
-// accumulate makes each entry the newest of all up to it.
+// accumulate makes each entry the newest of all entries up to it.
 func (s seen) accumulate() {
 	for i := 1; i < len(s); i++ {
 		s.note(i, s[i-1])
 	}
 }
 
-// judge compares each look with what had been seen before its call.
+// judge compares each look with what the client had seen before its call.
 func (v *viewer) judge(f *facts, out *findings) {
 	slices.SortStableFunc(v.looks, func(a, b look) int { return cmp.Compare(a.call, b.call) })
 	anywhere := make(seen, len(v.looks))
-	streamed := map[string]seen{} // by server: what its cache had sent to streams
+	streamed := map[string]seen{} // by server: what its cache had sent to the client's streams
 	for _, look := range v.looks {
 		if streamed[look.server] == nil {
 			streamed[look.server] = make(seen, len(v.looks))
@@ -166,7 +165,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 	}
 	for _, w := range v.walks {
 		if v.informer && w.cutOff() {
-			continue // the reflector drops what it has of the block
+			continue // the reflector discards an incomplete block
 		}
 		v.noteStream(w, anywhere, streamed[w.stream.Server])
 	}
@@ -190,8 +189,8 @@ func (v *viewer) judge(f *facts, out *findings) {
 	}
 }
 
-// after returns the first look at or above the index from that was called after
-// a time.
+// after returns the first look at or above the index from that was called after a
+// time.
 func (v *viewer) after(from int, time int64) int {
 	if from == len(v.looks) || v.looks[from].call > time {
 		return from
@@ -199,8 +198,8 @@ func (v *viewer) after(from int, time int64) int {
 	return from + sort.Search(len(v.looks)-from, func(i int) bool { return v.looks[from+i].call > time })
 }
 
-// noteStream enters what a stream brought. Only the newest event between two
-// looks matters.
+// noteStream records what a stream delivered. Only the newest event between two looks
+// matters.
 func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 	next, newest := 0, model.Moment{Stream: w.stream}
 	enter := func() {
@@ -221,9 +220,9 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 	enter()
 }
 
-// shows reports whether a look shows a state that is certainly older than what
-// had been seen. What had not been committed by the time it was seen is reported
-// as what it is, and proves nothing.
+// shows reports whether a look returned a state that is certainly older than what
+// had been seen. What was seen before it was committed proves nothing, and other rules
+// report it.
 func (f *facts) shows(l *look, what model.Moment) bool {
 	if what.RV == 0 || (what.Event != nil && what.RV > f.bounds.maxRV(what.Event.Time)) {
 		return false
@@ -240,9 +239,9 @@ func (f *facts) shows(l *look, what model.Moment) bool {
 	return known && version.RV == objectRV(l.op) && version.Until <= what.RV
 }
 
-// mayBeCutOff reports whether the initial block may be the beginning of a newer
-// one, at the given RV or above it: what a stream brought before it ended can
-// look like a whole state that is older.
+// mayBeCutOff reports whether the initial block may be the beginning of a newer one,
+// at the given RV or above it: the events of a stream that ended early can look like a
+// complete older state.
 func (w *walk) mayBeCutOff(rv int64) bool {
 	events := w.stream.Events
 	if w.block < len(events) && events[w.block].Type != model.Error || w.blockEnds() {
@@ -258,7 +257,7 @@ func (w *walk) mayBeCutOff(rv int64) bool {
 // blockEnds reports whether a bookmark ends the initial block.
 func (w *walk) blockEnds() bool { return w.block > 0 && w.stream.Events[w.block-1].InitialEnd }
 
-// cutOff reports whether a bookmark was to end the initial block, and did not come.
+// cutOff reports whether a bookmark should have ended the initial block, but did not arrive.
 func (w *walk) cutOff() bool { return w.stream.InitialEvents && !w.blockEnds() }
 
 // objectRV returns the RV of the object that a get returned.
@@ -269,7 +268,7 @@ func objectRV(op *model.Operation) int64 {
 	return op.ResultRV
 }
 
-// witness shows the look, and what the client had seen before it.
+// witness returns the look, and what the client had seen before it.
 func (l *look) witness(newest model.Moment) Witness {
 	if l.walk != nil {
 		return onStream(l.walk.stream, newest.RV).got(l.walk.start).afterSeeing(newest)

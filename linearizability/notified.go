@@ -2,25 +2,25 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// notice is what a handler has to be told of an event: the object, its RV, and whether it
-// is gone.
+// notice identifies an event that a handler must be notified of: the object, its RV, and
+// whether it was deleted.
 type notice struct {
 	key  model.Key
 	rv   int64
 	gone bool
 }
 
-// eventOf is a notification as an event.
+// eventOf returns a notification as an event.
 func eventOf(n *model.Notification) *model.Event {
 	return &model.Event{Time: n.Time, Type: n.Type, RV: n.Object.RV, Object: &n.Object}
 }
 
-// judgeNotifications judges Notified. Handlers of different objects may be told in any
-// order, as a queue of client-go hands over one object at a time.
+// judgeNotifications judges Notified. Notifications of different objects may come in any
+// order, as the queue of client-go is by object.
 func judgeNotifications(f *facts, out *findings) {
 	for informer := range model.Each(f.history.Informers) {
 		if len(informer.Notifications) == 0 {
-			continue // nobody recorded them, or there are none: Converged tells
+			continue // not recorded, or none: Converged judges those
 		}
 		told, last := map[notice]bool{}, map[model.Key]*model.Notification{}
 		for n := range model.Each(informer.Notifications) {
@@ -42,10 +42,10 @@ func judgeNotifications(f *facts, out *findings) {
 	}
 }
 
-// judgeUnnotified judges whether the handler was told of every change that the informer's
-// streams have shown. It may still be about to be told of the last ones when the run ends.
-// Initial events that are marked replace what the informer holds when they are complete, and
-// show no change.
+// judgeUnnotified judges whether the handler was notified of every change that the informer's
+// streams delivered. Notifications of the last ones may still be pending when the run ends.
+// Initial events that end with a bookmark replace the informer's store when they are complete,
+// and are not changes.
 func (f *facts) judgeUnnotified(informer *model.Informer, told map[notice]bool, out *findings) {
 	var open []Witness
 	for s := range model.Each(f.history.Streams) {

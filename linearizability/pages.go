@@ -2,21 +2,20 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// page is where a page stands in its list.
+// page is the position of a page in its list.
 type page struct {
-	// first is the first page: it has the scope, the selector and the RV that
-	// hold for all.
+	// first is the first page. Its scope, selector and RV apply to all pages.
 	first *model.Operation
-	// rv is that of the pages before, 0 for a first page and after a
-	// continuation that had expired: the client then goes on with the newest
-	// state, from the same key.
+	// rv is the RV of the pages before, 0 for a first page and after a continue
+	// token that had expired: the client then continues with the newest state,
+	// from the same key.
 	rv int64
 	// after is the key of the last object on the pages before.
 	after    model.Key
 	hasAfter bool
 }
 
-// rest returns those objects of a whole list that come after the pages before.
+// rest returns the objects of a whole list that follow the pages before.
 func (p page) rest(whole []*model.Object) []*model.Object {
 	if !p.hasAfter {
 		return whole
@@ -46,11 +45,11 @@ func newPages(history *model.History) pages {
 	return p
 }
 
-// of returns where a page stands, and false if a page before it is unknown.
+// of returns the position of a page, and false if a page before it is unknown.
 func (p pages) of(op *model.Operation) (page, bool) {
 	result := page{first: op}
 	expired := false
-	// The limit guards against continuations that go round in a circle.
+	// The limit guards against cycles of continuations.
 	for range p.limit {
 		if result.first.Continues == 0 {
 			return result, true
@@ -81,15 +80,15 @@ func (f *facts) judgePageRV(op *model.Operation, p page, out *findings) {
 	if op.ResultRV != p.rv {
 		out.violate(Paged, pagesDiffer, about(op, p.rv, op.ResultRV).after(p.first))
 	}
-	// With a selector there may be a token for keys of which none is selected.
+	// With a selector there may be a token for keys of which none matches.
 	if len(op.Objects) == 0 && !op.HasMore && op.Selector.Empty() && (op.Scope.Name == "" || op.Scope.Single()) {
 		out.violate(Paged, surplusToken, about(op, op.ResultRV))
 	}
 }
 
-// judgePageShape judges a page's size and its count of what is left. Kubernetes
-// leaves the count out where there is a selector, and ignores the limit of a
-// list at RV 0 that the cache serves.
+// judgePageShape judges a page's size and its remainingItemCount. Kubernetes leaves
+// the count out if there is a selector, and ignores the limit of a list at RV 0 that
+// the cache serves.
 func judgePageShape(op *model.Operation, left int, out *findings) {
 	witness := about(op, op.ResultRV)
 	switch {

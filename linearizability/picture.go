@@ -10,15 +10,14 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// MaxPictured is how many writes and reads a picture may hold. Porcupine draws
-// each, and a page with more is of no use to anybody.
+// MaxPictured is the most writes and reads in a picture. Porcupine draws each, and a
+// page with more is unreadable.
 const MaxPictured = 3000
 
-// Picture writes porcupine's own picture of a history as a page of HTML: the
-// writes, and the reads of single objects that ask for the newest, object by
-// object, in the order that was found for them. Where there is none it shows how
-// far the search came. It reports false, and writes nothing, if there is nothing
-// to draw, or more than MaxPictured.
+// Picture writes porcupine's visualisation of a history as a page of HTML: the
+// writes, and the most-recent reads of single objects, by object, in the linearization
+// that was found. If there is none it shows how far the search got. It returns false,
+// and writes nothing, if there is nothing to draw, or more than MaxPictured.
 func Picture(history *model.History, config Config, w io.Writer) (bool, error) {
 	if history.Truth.Revision == 0 || !inOrder(&history.Truth) {
 		return false, nil
@@ -43,7 +42,7 @@ func Picture(history *model.History, config Config, w io.Writer) (bool, error) {
 	return true, porcupine.Visualize(specification, info, w)
 }
 
-// pictured is whose row a call stands in.
+// pictured returns the client whose row a call is in.
 func pictured(c *call) string {
 	if c.op == nil {
 		return ""
@@ -51,16 +50,16 @@ func pictured(c *call) string {
 	return c.op.Client
 }
 
-// describeCall says what a call did, and what came of it.
+// describeCall returns a call and its outcome as text.
 func describeCall(c *call) string {
 	if c.op == nil {
-		return fmt.Sprintf("RV %d, by nobody who was recorded", c.register.versions[c.version].RV)
+		return fmt.Sprintf("RV %d, by no recorded operation", c.register.versions[c.version].RV)
 	}
 	return fmt.Sprintf("%s %s: %s", c.op.Verb(), c.op.Key(), c.op.Outcome())
 }
 
-// plain takes out of a text what would be markup: porcupine's page shows some
-// texts as they are and some as HTML.
+// plain replaces the characters of markup in a text: porcupine's page shows some texts
+// as they are and some as HTML.
 func plain(text string) string {
 	return strings.NewReplacer("<", "‹", ">", "›", "&", "＆").Replace(text)
 }

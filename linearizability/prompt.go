@@ -2,10 +2,10 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// judgePrompt judges Prompt: while nothing is wrong and no consumer of the server is in
-// the way, the event of an acknowledged write reaches in time each client that reads at
-// once. Behind other events, those of the initial state among them, each is due when the
-// one before it has come: large ones take their time on the wire.
+// judgePrompt judges Prompt: while nothing is wrong and the server has no slow or stalled
+// consumer, the event of an acknowledged write reaches each fast consumer in time. An event
+// that follows others, including those of the initial state, is due when the one before it
+// has arrived, because large events take time on the wire.
 func judgePrompt(f *facts, out *findings) {
 	acknowledged := f.claims.acknowledged()
 	idlers := f.newIdlers()
@@ -36,8 +36,8 @@ func judgePrompt(f *facts, out *findings) {
 	}
 }
 
-// judgeDelay judges the event of a write that was due from a time on, nil if it never
-// came.
+// judgeDelay judges the event of a write that is due AnswerBound after since; nil if it
+// never arrived.
 func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *model.Event, since int64, out *findings) {
 	s, f := w.stream, w.facts
 	due := since + f.config.AnswerBound.Nanoseconds()

@@ -6,13 +6,13 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// refreshBound is the sum of what Kubernetes' cacher takes: etcd reports its progress
-// every 5 s, by chance a tenth later, and skips a report after an event (v3rpc, sendLoop);
-// the cacher schedules the bookmarks of a watch every 60 s (defaultBookmarkFrequency) with
-// a grain of 1 s, and looks every 1.25 s at the most. The rest is for the network.
+// refreshBound is the sum of the delays in Kubernetes' cacher: etcd reports its progress
+// every 5 s, with up to a tenth of jitter, and skips a report after an event (v3rpc,
+// sendLoop); the cacher schedules the bookmarks of a watch every 60 s
+// (defaultBookmarkFrequency) in steps of 1 s, and checks every 1.25 s at most. The rest is for the network.
 const refreshBound = 75 * time.Second
 
-// milestones are what the samples of servers say of etcd's revision.
+// milestones returns etcd's revision over time, as the samples of servers have it.
 func (f *facts) milestones() model.Staircase {
 	var all []model.Moment
 	for census := range model.Each(f.history.Censuses) {
@@ -21,17 +21,16 @@ func (f *facts) milestones() model.Staircase {
 	return model.NewStaircase(all)
 }
 
-// judgeBookmarks judges Refreshed: a client that asked for bookmarks learns of
-// each revision that etcd has reached, by an event or a bookmark at or above it,
-// within the bound. Where events come, they do it; on an idle stream only
-// bookmarks can.
+// judgeBookmarks judges Refreshed: a client that requested bookmarks learns of each
+// revision that etcd has reached, by an event or a bookmark at or above it, within the
+// bound. On an idle stream only a bookmark can tell it.
 //
-// The rule begins when the run has settled. It leaves out consumers that do not
-// read in time, streams that end before the bound, and revisions that a stream
-// may have started from: Kubernetes sends no bookmark at the RV that a client is
-// known to have. Without samples of servers nothing is known of revisions over time, and
-// the rule is silent. So it is where there is no cache: Kubernetes' etcd3 store sends no
-// bookmarks but the one that ends initial events.
+// The rule applies after the run has settled. It leaves out slow and stalled consumers,
+// streams that end before the bound, and revisions that a stream may have started from:
+// Kubernetes sends no bookmark at the RV that a client is known to have. Without samples
+// of servers, revisions over time are unknown, and the rule reports nothing. Nor does it
+// without a cache: the only bookmarks of Kubernetes' etcd3 store are those that end
+// initial events.
 func judgeBookmarks(f *facts, out *findings) {
 	if !f.cached {
 		return
@@ -46,7 +45,7 @@ func judgeBookmarks(f *facts, out *findings) {
 
 func (f *facts) judgeRefreshed(s *model.Stream, milestones model.Staircase, out *findings) {
 	closed := f.endOf(s)
-	// Whatever etcd had reached when the stream was open may be its start.
+	// The stream may start at any revision that etcd had reached when it opened.
 	opened := milestones.From(s.Return)
 	arrived, idle := 0, false
 	for _, reached := range milestones[min(opened+1, len(milestones)):] {

@@ -2,7 +2,7 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// answeredAt returns when a client was told that its watch was refused.
+// answeredAt returns when a client learned that its watch was refused.
 func answeredAt(s *model.Stream) int64 {
 	if s.Err == model.OK && len(s.Events) > 0 {
 		return s.Events[0].Time
@@ -10,8 +10,8 @@ func answeredAt(s *model.Stream) int64 {
 	return s.Return
 }
 
-// judgeRefusals judges refusals for Expired and TooLarge. For those that are
-// missing see unrefused.go.
+// judgeRefusals judges refusals for Expired and TooLarge. For requests that should
+// have been refused see unrefused.go.
 func judgeRefusals(f *facts) findings {
 	out := findings{most: f.config.ViolationsPerSource}
 	for s := range model.Each(f.history.Streams) {
@@ -46,20 +46,20 @@ func judgeRefusals(f *facts) findings {
 
 // judgeWatchExpired judges a watch that was refused with 410.
 //
-// A cache holds changes from the RV L of its last list on, and may have dropped
-// the oldest of them; it may relist at any time. All that is certain is that L
-// is not above etcd's revision: a start from that revision is always held. More
-// is certain where somebody looked into the cache, or where another stream of the server
-// witnesses that the cache has not relisted: see outlasts.
+// A cache holds changes from the RV L of its last list on, may have dropped the oldest
+// of them, and may relist at any time. Only one thing is certain: L is not above etcd's
+// revision, so that a watch from that revision can always be served. More is certain if
+// the cache was sampled, or if another stream of the server proves that the cache has not
+// relisted: see outlasts.
 func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings) {
 	witness := onStream(s, s.RV)
 	if !f.cached {
-		return // what ends a cache's watch on etcd ends a client's, and says 410 to it
+		return // without a cache, etcd itself may end a client's watch with 410
 	}
 	if s.Watch().HasBlock() {
-		// There is no start to be too old. But a stream may open, fall behind
-		// before its first event and be told so by one that says 410; and a
-		// server that reads the block from etcd may lose a race with compaction.
+		// No start can be too old. But a stream may open, fall behind before its
+		// first event and then receive 410; and a server that reads the block from
+		// etcd may lose a race with compaction.
 		if s.Err == model.Expired && f.history.Truth.CompactedBy(answered) <= f.bounds.reached(s.Call) {
 			out.violate(Expired, refusedCurrent, witness)
 		}
@@ -85,22 +85,21 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 	}
 }
 
-// outlasts reports whether another stream shows that the cache held everything
-// since that stream's start until the refused watch was answered. A cache that
-// relists ends all its streams, so a stream that began before the refused
-// watch was called, and that delivered a change committed after it was answered,
-// has seen no new list in between. And as it began at its start, the cache's last
-// list is not above that.
+// outlasts reports whether another stream proves that the cache held everything
+// since that stream's start until the watch was refused. A cache that relists ends
+// all its streams. So if a stream began before the refused watch was called, and
+// delivered a change that was committed after the refusal, the cache did not relist in
+// between, and its last list is not above the RV that the stream started from.
 func outlasts(other *walk, refused *model.Stream, latest int64) bool {
 	return other.stream.Return < refused.Call && !other.partial && other.start <= refused.RV && newestRV(other) > latest
 }
 
-// judgeReadExpired judges a get or list that was refused with 410. What the
-// cache does not hold, etcd answers, so only a compaction justifies it.
+// judgeReadExpired judges a get or list that was refused with 410. etcd serves what
+// the cache does not hold, so only a compaction justifies it.
 func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
 	compacted := f.history.Truth.CompactedBy(op.Return)
-	// A read of the current state, done in several steps, may lose a race with a
-	// compaction above what was committed when it was called.
+	// A read of the current state that takes several steps may lose a race with a
+	// compaction above the revision at its call.
 	rv := f.bounds.reachedBefore(op)
 	if op.Kind == model.List && op.Continues == 0 && freshnessOf(op) >= exactly {
 		rv = op.RV
@@ -119,16 +118,16 @@ func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
 	}
 }
 
-// judgeTooLarge judges a request for an RV that was refused as too large: whether
-// its server had certainly reached that RV when it was called. A cache may lag behind etcd for as long as
-// faults last, so what etcd had committed proves nothing. What proves it is that
-// the server had sent an event of that RV already: no cache goes back behind
-// what it has sent, not even after a restart, as it then lists what etcd has.
-// Where a server's storage is replaced, its old cache may be ahead of the new one.
+// judgeTooLarge judges a request that was refused as too large: whether its server had
+// certainly reached the RV when it was called. A cache may lag behind etcd for as long as
+// faults last, so a commit in etcd proves nothing. It is proof that the server had already
+// sent an event at that RV: a cache never goes back behind what it has sent, not even
+// after a restart, as it then lists the current state of etcd. But if a server's storage
+// is replaced, its old cache may be ahead of the new one.
 //
-// A request without an RV may wait for the newest, which the cache may lag
-// behind; a watch does so too where it is treated as one that asks for initial
-// events (SetListOptionsDefaults in apimachinery).
+// A request without an RV may wait for the newest, which the cache may lag behind; so
+// may a watch that is treated as one with initial events (SetListOptionsDefaults in
+// apimachinery).
 func (f *facts) judgeTooLarge(witness Witness, rv, called int64, out *findings) {
 	if rv == 0 {
 		out.violate(TooLarge, tooLargeUnasked, witness)

@@ -12,10 +12,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// judgeWrites judges Linearizable and Preconditions: porcupine searches, for
-// each object, an order of its calls that real time allows and that makes the
-// versions etcd committed, one after the other. As nearly every write names the
-// version it makes, there is next to nothing to search.
+// judgeWrites judges Linearizable and Preconditions: porcupine searches, for each
+// object, an order of its calls that real time allows and that makes the versions that
+// etcd committed, in sequence. The search is small, because nearly every write is known
+// to make one version.
 func judgeWrites(f *facts, out *findings) {
 	out.add(&f.claims.findings)
 	judgeRealTime(f, out)
@@ -37,8 +37,8 @@ func (o *findings) searchGaveUp(limit time.Duration) {
 	o.undecided(SearchGaveUp, "the search for a linearization took longer than SearchTimeout, %s", limit)
 }
 
-// searched returns what porcupine searches: what operationsOf makes of the calls, and the model, which takes
-// those of each object by themselves.
+// searched returns what porcupine searches: the operations that operationsOf makes of the calls, and the model,
+// which is partitioned by object.
 func (all claims) searched(operationsOf func([]*call) []porcupine.Operation) (porcupine.Model, []porcupine.Operation) {
 	var operations []porcupine.Operation
 	partitions := make([][]porcupine.Operation, 0, len(all.registers))
@@ -55,8 +55,8 @@ func (all claims) searched(operationsOf func([]*call) []porcupine.Operation) (po
 	return specification, operations
 }
 
-// judgeRealTime judges the order of writes to different objects, which the
-// search for each object alone does not see.
+// judgeRealTime judges the order of writes to different objects, which a search by
+// object does not check.
 func judgeRealTime(f *facts, out *findings) {
 	for _, w := range f.claims.writes {
 		rv, before := f.bounds.minRVFor(w.op)
@@ -69,15 +69,15 @@ func judgeRealTime(f *facts, out *findings) {
 	}
 }
 
-// registerModel is one object as porcupine sees it. Its state is the number of
-// versions made so far.
+// registerModel is porcupine's model of one object. Its state is the number of versions
+// made so far.
 var registerModel = porcupine.Model{
 	Init: func() any { return 0 },
 	Step: func(state, input, _ any) (bool, any) {
 		made, call := state.(int), input.(*call)
 		ok, next := call.step(made)
 		if next == made {
-			return ok, state // spares boxing the same number again
+			return ok, state // avoids boxing the same number again
 		}
 		return ok, next
 	},
@@ -93,12 +93,12 @@ func each(calls []*call) []porcupine.Operation {
 	return operations
 }
 
-// toSearch returns what is left to search for an order of all writes and of those reads that have returned, which
-// are all if returned is nil. A write that has not returned may take effect at any later time.
+// toSearch returns the operations to search for an order of all writes and of the reads that have returned, which
+// are all reads if returned is nil. A write that has not returned may take effect at any later time.
 //
-// A read that tells how many versions there were needs no place in the order if it is known who made the last of
-// them and the next one: the former took effect before the read returned, and the latter after it was called. To search for the
-// places of such reads would be to try all subsets of those that overlap.
+// A read that shows how many versions had been made is left out if the writes are known that made the last of them
+// and the next one: it only narrows their intervals, as the former took effect before the read returned, and the
+// latter after it was called. A search that placed such reads would try all subsets of those that overlap.
 func toSearch(calls []*call, returned []bool) []porcupine.Operation {
 	operations := make([]porcupine.Operation, 0, len(calls))
 	makers := map[int]int{} // the operation that makes a version
@@ -136,7 +136,7 @@ func toSearch(calls []*call, returned []bool) []porcupine.Operation {
 	return operations
 }
 
-// order searches for an order. There is none if what reads tell leaves a write no time.
+// order searches for an order. There is none if reads leave a write an empty interval.
 func order(specification porcupine.Model, operations []porcupine.Operation, limit time.Duration) porcupine.CheckResult {
 	if slices.ContainsFunc(operations, func(o porcupine.Operation) bool { return o.Call > o.Return }) {
 		return porcupine.Illegal
@@ -144,7 +144,7 @@ func order(specification porcupine.Model, operations []porcupine.Operation, limi
 	return porcupine.CheckOperationsTimeout(specification, operations, limit)
 }
 
-// saw returns how many versions had been made when a read took effect, if what it returned leaves no other number.
+// saw returns how many versions had been made when a read took effect, if its result allows only one number.
 func (c *call) saw() (made int, known bool) {
 	for n := c.minMade; n <= c.maxMade; n++ {
 		if c.agrees(c.register.current(n)) {
@@ -157,7 +157,7 @@ func (c *call) saw() (made int, known bool) {
 	return made, known
 }
 
-// current returns the object when so many versions have been made, nil if there is none.
+// current returns the object after the given number of versions, nil if it does not exist.
 func (r *register) current(made int) *model.Object {
 	if made == 0 {
 		return nil
@@ -165,8 +165,8 @@ func (r *register) current(made int) *model.Object {
 	return r.versions[made-1].Object
 }
 
-// step reports whether the call can take effect when made versions have been
-// made, and how many there are after it.
+// step reports whether the call can take effect when made versions have been made,
+// and how many there are after it.
 func (c *call) step(made int) (bool, int) {
 	versions, current := c.register.versions, c.register.current(made)
 	switch c.effect {
@@ -178,14 +178,14 @@ func (c *call) step(made int) (bool, int) {
 		if made < len(versions) && versions[made].Object == nil && !c.register.claimed[made] && c.allowed(current) {
 			return true, made + 1
 		}
-		// A delete without effect is tried at the end only. It tells nothing of
-		// the state, so no other place is any different.
+		// A delete without effect is tried at the end only: it says nothing about
+		// the state, so its place does not matter.
 		return c.effect == mayDelete && made == len(versions), made
 	}
 }
 
-// allowed reports whether a write that succeeded was allowed to, given the
-// object's state before it.
+// allowed reports whether a write may succeed, given the state of the object before
+// it.
 func (c *call) allowed(current *model.Object) bool {
 	if c.op == nil {
 		return true
@@ -196,7 +196,7 @@ func (c *call) allowed(current *model.Object) bool {
 	return current != nil && meets(c.op, current)
 }
 
-// agrees reports whether a response that tells the object's state agrees with it.
+// agrees reports whether a response is consistent with the state of the object.
 func (c *call) agrees(current *model.Object) bool {
 	switch c.op.Err {
 	case model.NotFound:
@@ -204,9 +204,9 @@ func (c *call) agrees(current *model.Object) bool {
 	case model.AlreadyExists:
 		return current != nil
 	case model.Conflict:
-		// Without a precondition the race was lost to another write, which the
-		// state does not show. An update of what is not there is in conflict, too, where updates may create
-		// (rest.UpdateStrategy.AllowCreateOnUpdate, as of endpoints and leases): what is created has no revision yet.
+		// Without a precondition the write lost a race to another one, which the
+		// state does not show. An update of an object that does not exist also conflicts if updates may create it
+		// (rest.UpdateStrategy.AllowCreateOnUpdate, as of endpoints and leases): a new object has no revision yet.
 		return c.op.Precondition == 0 || current == nil && c.op.Kind == model.Update || current != nil && !meets(c.op, current)
 	}
 	if current == nil || (c.op.ResultRV != 0 && c.op.ResultRV != current.RV) {
@@ -215,8 +215,7 @@ func (c *call) agrees(current *model.Object) bool {
 	return len(c.op.Objects) == 0 || c.op.Objects[0].Equal(current)
 }
 
-// explain finds the calls that cannot be put in order, one by one, and reports
-// each.
+// explain finds the calls that cannot be ordered, one by one, and reports each.
 func (r *register) explain(limit time.Duration, out *findings) {
 	calls := slices.Clone(r.calls)
 	for range r.calls {
@@ -236,17 +235,16 @@ func (r *register) explain(limit time.Duration, out *findings) {
 			calls = slices.Delete(calls, culprit, culprit+1)
 			continue
 		}
-		// The version is there whoever made it, so that the calls after it can
-		// be judged.
+		// The version exists whoever made it, so that later calls can be judged.
 		given := *calls[culprit]
 		given.op, given.begin, given.end = nil, math.MinInt64, math.MaxInt64
 		calls[culprit] = &given
 	}
 }
 
-// firstImpossible returns the index of the call whose return makes the calls
-// impossible to order: with only those that returned before it, they are not.
-// It is -1 if they are impossible even without real time.
+// firstImpossible returns the index of the first call, by return, without which the
+// calls that returned before it can be ordered, and with which they cannot. It returns
+// -1 if no order exists even without real time.
 func firstImpossible(calls []*call, limit time.Duration) (int, porcupine.CheckResult) {
 	byReturn := make([]int, len(calls))
 	for i := range calls {
@@ -275,8 +273,8 @@ func firstImpossible(calls []*call, limit time.Duration) (int, porcupine.CheckRe
 	return byReturn[first-1], porcupine.Illegal
 }
 
-// search looks for an order of all writes and of those reads that are among the
-// returned calls. A call that has not returned may take effect at any later time.
+// search looks for an order of all writes and of the reads among the returned calls.
+// A call that has not returned may take effect at any later time.
 func search(calls []*call, returned []int, limit time.Duration) porcupine.CheckResult {
 	done := make([]bool, len(calls))
 	for _, i := range returned {
@@ -285,8 +283,8 @@ func search(calls []*call, returned []int, limit time.Duration) porcupine.CheckR
 	return order(registerModel, toSearch(calls, done), limit)
 }
 
-// reportImpossible reports a call, with the last write to the object that had
-// taken effect before it.
+// reportImpossible reports a call, with the last write to the object that took effect
+// before it.
 func (r *register) reportImpossible(culprit *call, out *findings) {
 	op := culprit.op
 	witness := about(op)
@@ -314,9 +312,9 @@ func (r *register) reportImpossible(culprit *call, out *findings) {
 	out.violate(guarantee, impossibleResult, witness)
 }
 
-// reportUnexplained reports calls that cannot have made the committed versions
-// in any order, whatever the times: a write was applied to a state that its
-// kind or precondition excludes.
+// reportUnexplained reports calls that cannot have made the committed versions in
+// any order, regardless of time: a write was applied to a state that its kind or
+// precondition excludes.
 func (r *register) reportUnexplained(calls []*call, out *findings) {
 	reported := false
 	for _, call := range calls {
@@ -334,7 +332,7 @@ func (r *register) reportUnexplained(calls []*call, out *findings) {
 		}
 		out.violate(Preconditions, code, witness)
 	}
-	// What no recorded operation made is among the calls, too.
+	// The calls include versions that no recorded operation made.
 	first := slices.IndexFunc(calls, func(call *call) bool { return call.op != nil })
 	if op := calls[max(0, first)].op; !reported && op != nil {
 		witness := about(op)
@@ -344,12 +342,12 @@ func (r *register) reportUnexplained(calls []*call, out *findings) {
 }
 
 // judgeConflicts judges Preconditions for the writes that were refused with Conflict and
-// require no RV: those that require one are judged with the order of calls. The storage
-// repeats an update or delete that has lost a race, so that only a precondition that
-// failed explains a conflict.
+// have no precondition on the RV: those that have one are judged with the order of calls.
+// The storage retries an update or delete that has lost a race, so that only a failed
+// precondition explains a conflict.
 //
-// Whether a request had preconditions is known where somebody has called the storage
-// itself; a recording of a real cluster need not show them.
+// The preconditions are known if the client called the storage directly; a recording of
+// a real cluster may lack them.
 func judgeConflicts(f *facts, out *findings) {
 	for op := range model.Each(f.history.Operations) {
 		if !op.IsWrite() || op.Err != model.Conflict || op.Precondition != 0 || op.ErrRV == 0 {
@@ -366,8 +364,8 @@ func judgeConflicts(f *facts, out *findings) {
 	}
 }
 
-// met reports whether a version of its object was stored, while the operation lasted, of
-// which something holds.
+// met reports whether some version of the object that was current during the operation
+// satisfies holds.
 func (f *facts) met(op *model.Operation, holds func(*model.Object) bool) bool {
 	from, _ := f.bounds.minRV(op.Call)
 	latest := f.bounds.maxRV(op.Return)

@@ -245,7 +245,7 @@ func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
 		require.Equal(t, 2, violation.Witness.Operations[1].ID)
 	}
 	require.Equal(t, "c1's get of a/x (operation 3) returned RV 2 after c1's update of a/x (operation 2) had written RV 4, "+
-		"which no order of the calls on the object allows", verdict.Violations[0].Sentence())
+		"which no order of the operations on the object allows", verdict.Violations[0].Sentence())
 }
 
 // TestWhatAWriteStores is an update of a/x that stores RV 4 with a label and a node, and

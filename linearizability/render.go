@@ -9,21 +9,21 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// This file is the one place that puts violations into words, from the sentences
-// of codes.go and the values of witnesses.
+// This file makes the messages of violations, from the sentences of codes.go and the
+// values of witnesses.
 
-// plain is the sentence of a code: who missed or got what.
+// plain returns the sentence of a code: who missed or received what.
 func (c *Code) plain(w *Witness) string { return expand(c.sentence, w) }
 
-// text is the sentence, where to find its subject in the history, and what shows
-// it.
+// text returns the sentence, where to find its subject in the history, and what
+// proves it.
 func (c *Code) text(w *Witness) string {
 	text, detail := c.plain(w), expand(c.detail, w)
 	switch {
 	case w.Stream != nil:
 		text += "; " + w.Stream.Describe()
 		if detail == "" && len(w.Events) > 0 && w.eventOfStream() {
-			detail = "it came at " + model.At(w.Events[0].Time)
+			detail = "it arrived at " + model.At(w.Events[0].Time)
 		}
 	case len(w.Operations) > 0:
 		for _, op := range w.Operations {
@@ -42,7 +42,7 @@ func (c *Code) text(w *Witness) string {
 func (w *Witness) eventOfStream() bool { return w.Events[0].Stream == w.Stream.ID }
 
 // expand fills the values of a witness into a sentence. A part in brackets is left
-// out where one of its values is missing.
+// out if one of its values is missing.
 func expand(sentence string, w *Witness) string {
 	var b strings.Builder
 	for sentence != "" {
@@ -67,7 +67,7 @@ func expand(sentence string, w *Witness) string {
 	return b.String()
 }
 
-// has reports whether all values that a part of a sentence names are there.
+// has reports whether the witness has all values that a part of a sentence names.
 func (w *Witness) has(part string) bool {
 	for {
 		_, after, found := strings.Cut(part, "{")
@@ -82,8 +82,8 @@ func (w *Witness) has(part string) bool {
 	}
 }
 
-// value returns what a word in braces stands for, empty if the witness lacks it. A
-// number may be followed by what it counts.
+// value returns the value of a word in braces, empty if the witness lacks it. A number
+// may be followed by what it counts.
 func (w *Witness) value(name string) string {
 	name, unit, counted := strings.Cut(name, " ")
 	if counted {
@@ -157,7 +157,7 @@ func (w *Witness) value(name string) string {
 	case name == "leftovers" && w.Census != nil:
 		return model.Enumerate(leftovers(w.Census, int(w.Want)))
 	case name == "phase" && w.Census != nil && w.Census.Phase == model.Stopped:
-		return "after it had been stopped"
+		return "after it had stopped"
 	case name == "phase" && w.Census != nil:
 		return "after its clients had left"
 	case name == "message":
@@ -176,8 +176,8 @@ func (w *Witness) value(name string) string {
 	return ""
 }
 
-// missed says of an event that had not arrived when a later one did whether it
-// ever came.
+// missed says whether an event that had not arrived when a later one did arrived at
+// all.
 func (w *Witness) missed() string {
 	for e := range model.Each(w.Stream.Events) {
 		if e.IsData() && e.RV == w.Owed.RV {
@@ -187,7 +187,7 @@ func (w *Witness) missed() string {
 	return "never received " + w.Owed.Describe()
 }
 
-// message is what the server said.
+// message returns the message of the server.
 func (w *Witness) message() string {
 	switch {
 	case len(w.Events) > 0:
@@ -198,7 +198,7 @@ func (w *Witness) message() string {
 	return w.Operations[0].Message
 }
 
-// shown is what a client saw that was older than what it had seen.
+// shown describes what a client was shown that is older than what it had seen.
 func (w *Witness) shown() string {
 	if w.Stream != nil {
 		return fmt.Sprintf("the initial events of stream %d were at RV %d", w.Stream.ID, w.Got)
@@ -206,10 +206,10 @@ func (w *Witness) shown() string {
 	return fmt.Sprintf("operation %d (%s) returned %s", w.Operations[0].ID, w.Operations[0].Request(), w.Operations[0].Outcome())
 }
 
-// seen is what a client had seen before.
+// seen describes what a client had seen before.
 func (w *Witness) seen() string {
 	if len(w.Events) > 0 {
-		return fmt.Sprintf("%s had come on stream %d", w.Events[0].Describe(), w.Other.ID)
+		return fmt.Sprintf("%s had arrived on stream %d", w.Events[0].Describe(), w.Other.ID)
 	}
 	last := w.RVs[len(w.RVs)-1]
 	if w.Stream == nil && len(w.Operations) == 1 {
@@ -218,7 +218,7 @@ func (w *Witness) seen() string {
 	return fmt.Sprintf("operation %d had returned RV %d", w.Operations[len(w.Operations)-1].ID, last)
 }
 
-// holder is who has an object that bears the mark of a consumer.
+// holder says who has an object that a consumer has mutated.
 func (w *Witness) holder() string {
 	switch {
 	case w.Stream != nil:

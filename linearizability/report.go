@@ -2,16 +2,16 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// Report is a violation as files and JSON have it: what to read, and the values that
-// it is made of.
+// Report is a violation as in files and JSON: a text, and the values that it is made
+// of.
 type Report struct {
 	Guarantee string `json:"guarantee"`
-	// Text is the whole of it, Sentence its first sentence: who missed what.
+	// Text is the whole message, Sentence its first sentence: who missed or received what.
 	Text     string `json:"text"`
 	Sentence string `json:"sentence,omitempty"`
-	// Code is what is wrong, Subject with what: a stream, the kind of an operation, an
-	// informer, a server or etcd. For a run that ended early, Code is how it ended and
-	// Subject the function that panicked.
+	// Code says what is wrong. Subject says with what: a stream, the kind of an
+	// operation, an informer, a server or etcd. For a run that ended early, Code is how
+	// it ended and Subject the function that panicked.
 	Code    string `json:"code,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Client  string `json:"client,omitempty"`
@@ -19,24 +19,24 @@ type Report struct {
 	// Stream and Operations are IDs.
 	Stream     int   `json:"stream,omitempty"`
 	Operations []int `json:"operations,omitempty"`
-	// Object is the key of what is concerned, Event the type and RV of what arrived,
-	// and Owed of what should have.
+	// Object is the key of the object, Event the event that arrived, and Owed the one
+	// that should have.
 	Object string   `json:"object,omitempty"`
 	Event  *Arrived `json:"event,omitempty"`
 	Owed   *Arrived `json:"owed,omitempty"`
 	RVs    []int64  `json:"rvs,omitempty"`
-	// Expected and Found are in the unit of the code: RVs, or how many things.
+	// Expected and Found are RVs, counts or durations, depending on the code.
 	Expected int64 `json:"expected,omitempty"`
 	Found    int64 `json:"found,omitempty"`
-	// Flaws are the sorts of differences from the state.
+	// Flaws are the kinds of differences from the expected state.
 	Flaws []string `json:"flaws,omitempty"`
-	// Time is when it showed, in nanoseconds of simulated time.
+	// Time is when the violation showed, in nanoseconds of simulated time.
 	Time int64 `json:"time,omitempty"`
-	// More counts those like it that were left out.
+	// More counts similar violations that were left out.
 	More int `json:"more,omitempty"`
 }
 
-// Arrived is an event in a report. Time is 0 for one that did not arrive.
+// Arrived is an event in a report. Time is 0 if it did not arrive.
 type Arrived struct {
 	Type   model.EventType `json:"type"`
 	Object string          `json:"object,omitempty"`
@@ -52,7 +52,7 @@ func (v Violation) Report() Report {
 		Client: w.Client, Server: w.Server(), RVs: w.RVs, Expected: w.Want, Found: w.Got, Flaws: w.Flaws(), Time: w.Time, More: v.More,
 	}
 	if w.Census != nil {
-		r.Client = "" // it is the server
+		r.Client = "" // Client is the server
 	}
 	if w.Stream != nil {
 		r.Stream = w.Stream.ID

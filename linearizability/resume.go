@@ -7,16 +7,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// judgeResumptions judges Resumable: the streams of a client that follows the
-// list-watch protocol, joined.
+// judgeResumptions judges Resumable: the consecutive streams of a client that follows
+// the list-watch protocol.
 //
-// Each stream by itself has everything from its start up to the last RV that came
-// on it; that is Reliable and Bookmarked. Joined they have everything, once, if
-// and only if each begins exactly where the one before it ended. So this rule
-// judges the joints: the RV, scope and selector of a stream that says what it
-// continues from. It is the client that chooses them; that they fit shows that
-// the client keeps to the protocol, and that the recording of it is whole. A new
-// list after 410 may not go back either, which is Monotonic and Not-older-than.
+// Each stream by itself delivers everything from its start up to its last RV; that is
+// Reliable and Bookmarked. Together they deliver everything once if and only if each
+// starts exactly where the one before it ended. So this rule judges the joints: the
+// RV, scope and selector of a stream that says what it continues from. The client
+// chooses them; if they fit, the client follows the protocol, and its recording is
+// complete. A relist after 410 must not go back either: see Monotonic and
+// Not-older-than.
 func judgeResumptions(f *facts, out *findings) {
 	j := joints{f, out, map[int]*model.Stream{}, map[origin]*model.Stream{}, map[origin]*model.Stream{}}
 	for s := range model.Each(f.history.Streams) {
@@ -28,27 +28,27 @@ func judgeResumptions(f *facts, out *findings) {
 	}
 }
 
-// joints finds what streams continue from, in order of their calls.
+// joints finds what each stream continues from, in order of their calls.
 type joints struct {
 	*facts
 	*findings
 	streams map[int]*model.Stream // by ID
-	// followers are, by what they continue from, the latest streams that brought
-	// something; told are those that were told 410.
+	// followers are, by what they continue from, the latest streams that delivered
+	// something; told are those that received 410.
 	followers, told map[origin]*model.Stream
 }
 
 // origin is the ID of the stream or list that a stream continues from.
 type origin struct{ stream, list int }
 
-// joint is what a stream continues from, as far as the rule needs it.
+// joint describes what a stream continues from.
 type joint struct {
 	origin   origin
 	client   string
 	scope    model.Scope
 	selector model.Selector
-	// rv is the last RV seen there; vague says that no particular one can be
-	// named.
+	// rv is the last RV seen there; vague says that the protocol does not
+	// determine it.
 	rv    int64
 	vague bool
 }
@@ -90,16 +90,16 @@ func (j *joints) judge(s *model.Stream) {
 func (j *joints) afterStream(s *model.Stream) (joint, bool) {
 	before := j.streams[s.ResumesStream]
 	if before == nil || before == s {
-		j.undecided(HistoryIncomplete, "%s continues a stream that the history lacks", s.Describe())
+		j.undecided(HistoryIncomplete, "%s continues a stream that is not in the history", s.Describe())
 		return joint{}, false
 	}
 	from := joint{origin: origin{stream: before.ID}, client: before.Client, scope: before.Scope, selector: before.Selector}
 	if from.rv = lastSeen(before, s.Call); from.rv == 0 {
-		// Nothing came, so the client is where it was.
+		// Nothing arrived, so the client is where it was.
 		from.rv = before.RV
 	}
-	// The objects of a block come in order of their keys. Where its end is not
-	// marked, the protocol does not say which RV to resume at.
+	// Initial events are in order of keys. If no bookmark marks their end, the
+	// protocol does not say which RV to resume at.
 	from.vague = before.Watch().HasBlock() && !hasMarkBefore(before, s.Call)
 	if expiredAtLast(before) && answeredLast(before) <= s.Call {
 		j.told[from.origin] = before
@@ -111,7 +111,7 @@ func (j *joints) afterStream(s *model.Stream) (joint, bool) {
 func (j *joints) afterList(s *model.Stream) (joint, bool) {
 	op := j.pages.byID[s.ResumesList]
 	if op == nil {
-		j.undecided(HistoryIncomplete, "%s continues a list that the history lacks", s.Describe())
+		j.undecided(HistoryIncomplete, "%s continues a list that is not in the history", s.Describe())
 		return joint{}, false
 	}
 	from := joint{origin: origin{list: op.ID}, client: op.Client, scope: op.Scope, selector: op.Selector, rv: op.ResultRV}
@@ -122,8 +122,8 @@ func (j *joints) afterList(s *model.Stream) (joint, bool) {
 	return from, true
 }
 
-// lastSeen returns the RV of the last event that a stream had brought by a time,
-// 0 if there was none.
+// lastSeen returns the RV of the last event that a stream had delivered by a time, 0
+// if there was none.
 func lastSeen(s *model.Stream, by int64) int64 {
 	for _, event := range slices.Backward(s.Events) {
 		if event.Type != model.Error && event.Time <= by {
@@ -137,13 +137,13 @@ func hasMarkBefore(s *model.Stream, by int64) bool {
 	return slices.ContainsFunc(s.Events, func(e model.Event) bool { return e.InitialEnd && e.Time <= by })
 }
 
-// expiredAtLast reports whether the last that a stream told its client is 410.
+// expiredAtLast reports whether a stream ended with 410.
 func expiredAtLast(s *model.Stream) bool {
 	failed := failureOf(s)
 	return s.Err == model.Expired || failed >= 0 && s.Events[failed].Err == model.Expired
 }
 
-// answeredLast returns when the last came on a stream.
+// answeredLast returns when the last event of a stream arrived.
 func answeredLast(s *model.Stream) int64 {
 	if len(s.Events) > 0 {
 		return s.Events[len(s.Events)-1].Time
@@ -151,7 +151,7 @@ func answeredLast(s *model.Stream) int64 {
 	return s.Return
 }
 
-// resumedElsewhere says what comes of resuming elsewhere than at the last RV seen.
+// resumedElsewhere returns the violation of resuming elsewhere than at the last RV seen.
 func (f *facts) resumedElsewhere(s *model.Stream, seen int64, witness Witness) (*Guarantee, *Code, Witness) {
 	if seen < s.RV {
 		lost := f.store.Owed(s.Scope, s.Selector, seen, s.RV)

@@ -135,10 +135,10 @@ func TestOriginsThatTheHistoryLacks(t *testing.T) {
 	verdict := linearizability.Check(h, lenient())
 	require.Empty(t, verdict.Violations)
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
-	require.Contains(t, verdict.Reason, "continues a stream that the history lacks")
+	require.Contains(t, verdict.Reason, "continues a stream that is not in the history")
 	h = chain()
 	h.Streams[0].ResumesList = 99
-	require.Contains(t, linearizability.Check(h, lenient()).Reason, "continues a list that the history lacks")
+	require.Contains(t, linearizability.Check(h, lenient()).Reason, "continues a list that is not in the history")
 }
 
 // TestAWrongResumptionSaysWhatCameOfIt reads the witness.

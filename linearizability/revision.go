@@ -2,8 +2,8 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// inOrder reports whether the truth can serve as the order that everything else is
-// judged by. If etcd's own log is out of order, nothing else is judged.
+// inOrder reports whether the revisions of etcd's log increase. If they do not, no
+// other rule is judged.
 func inOrder(truth *model.Truth) bool {
 	last := int64(0)
 	for i := range truth.Changes {
@@ -37,6 +37,6 @@ func judgeRevisions(f *facts, out *findings) {
 		compacted = max(compacted, compaction.RV)
 	}
 	if !f.ordered {
-		out.undecided(RevisionsOutOfOrder, "etcd's own revisions are out of order, so no other rule was judged")
+		out.undecided(RevisionsOutOfOrder, "the revisions of etcd's log are out of order, so no other rule was judged")
 	}
 }

@@ -1,22 +1,22 @@
 package linearizability
 
-// Rule is what holds one guarantee. The table of docs/oracle.md is made of the rules.
+// Rule checks one guarantee. The tables of docs/oracle.md are generated from the rules.
 type Rule struct {
-	// About is what the guarantee is about: the heading of its table.
+	// About is the heading of the table that the rule is in.
 	About string
-	// Guarantee is what a violation of the rule breaks. A rule that only observes has
-	// a phenomenon instead.
+	// Guarantee is what the rule checks. A rule that only observes has a phenomenon
+	// instead.
 	Guarantee  *Guarantee
 	Phenomenon *Phenomenon
 	// pass finds the violations.
 	pass *pass
-	// Source is the document, the KEP or the code that promises it.
+	// Source is the document, the KEP or the code that gives the guarantee.
 	Source string
 	// Catches is what the rule reports.
 	Catches string
 }
 
-// Name is that of the guarantee, or of the phenomenon.
+// Name returns the name of the guarantee, or of the phenomenon.
 func (r *Rule) Name() string {
 	if r.Guarantee != nil {
 		return r.Guarantee.Name
@@ -24,8 +24,8 @@ func (r *Rule) Name() string {
 	return r.Phenomenon.Name
 }
 
-// Rank is the place of a guarantee among the rules, by its name. Those that the
-// oracle does not know come last.
+// Rank returns the position among the rules of the guarantee with a name. A name that
+// the oracle does not know comes last.
 func Rank(guarantee string) int {
 	for i := range Rules {
 		if Rules[i].Name() == guarantee {
@@ -35,9 +35,9 @@ func Rank(guarantee string) int {
 	return len(Rules)
 }
 
-// pass goes through the facts once and reports what it finds, each observation under
-// the most specific guarantee that it breaks. Rules whose guarantees differ only in
-// that share one. No pass sees what another has found.
+// pass goes through the facts once and reports each violation under the most specific
+// guarantee that it breaks. Rules whose guarantees differ only in that share one. No
+// pass sees the findings of another.
 type pass struct{ judge func(*facts, *findings) }
 
 var (
@@ -59,126 +59,126 @@ var (
 	notifications = &pass{judgeNotifications} // notified.go
 	responses     = &pass{judgeAnswered}      // answered.go
 	deliveries    = &pass{judgePrompt}        // prompt.go
-	// crossChecks look for mistakes of the oracle itself, and break no guarantee.
+	// crossChecks look for mistakes in the oracle itself, and report no violation.
 	crossChecks = &pass{crossCheck} // search.go
 )
 
-// Rules are all rules, causes first: where one guarantee is broken, those that come
-// after it often are as well. Verdicts list violations in this order, and the first
-// of them gives a failure its name.
+// Rules are all rules, causes first: where one guarantee is broken, later ones often
+// are as well. Verdicts list violations in this order, and a failure is named after
+// the first.
 var Rules = []Rule{
 	{"The store", Linearizable, nil, writes,
 		"etcd API guarantees (isolation level and consistency of replicas); API concepts (resourceVersion unset)",
-		"a write that was acknowledged and is lost, is at another RV, or took effect twice; one whose labels or node are stored, or whose object is answered, otherwise than they were written; one of unknown outcome that took effect twice; a most-recent get that misses a write which had returned, or a change, whoever made it, that etcd had certainly reached by the call; one that shows a change which it cannot have reached by the answer; writes to different objects against real time"},
+		"an acknowledged write that is lost, is at another RV, or took effect twice; a write of unknown outcome that took effect twice; a write whose stored labels or node, or whose returned object, differ from the request; a most-recent get that misses a write which had returned, or any change that was certainly committed before the call; a get that returns a change which cannot have been committed by then; writes to different objects whose RVs contradict real time"},
 	{"The store", Revision, nil, revisions,
 		"etcd API guarantees (durability); etcd's data model (revisions only grow)",
-		"a log of etcd in which revisions do not increase, or lie beyond its end; a compaction that goes back"},
+		"an etcd log in which revisions do not increase, or exceed its last revision; a compaction below an earlier one"},
 	{"The store", Preconditions, nil, writes,
 		"`storage.Interface`, `Create`, `Delete` and `GuaranteedUpdate`; API concepts (resourceVersion in updates)",
-		"a write that took effect although its precondition failed, the object was there, or it was told to have lost a race; a refusal for a reason that never held; a conflict without a precondition by RV or UID that failed"},
+		"a write that took effect although its precondition failed, the object already existed, or it returned Conflict; a write that was refused for a reason that never held; a Conflict although no precondition on RV or UID failed"},
 	{"One stream", Isolated, nil, mutations,
 		"cacher `getMutableObject`",
-		"a consumer's mark on what it had received, seen by any stream, get, list or informer, or in etcd"},
+		"a mutation that a consumer made to a delivered object and that is visible to a stream, get, list or informer, or in etcd"},
 	{"One stream", Ordered, nil, streams,
 		"etcd API guarantees, watch APIs: ordered",
-		"an event below one that had come before it, apart from the initial block"},
+		"an event with a lower RV than an earlier one, except among the initial events"},
 	{"One stream", Unique, nil, streams,
 		"etcd API guarantees, watch APIs: unique",
-		"an event at or below the stream's start, or one that comes twice; an object twice in an initial block"},
+		"an event at or below the RV that the stream starts from; a duplicate event; an object twice in the initial events"},
 	{"One stream", Reliable, nil, streams,
 		"etcd API guarantees, watch APIs: reliable",
-		"a matching change that is missing although a later one has come, or a bookmark beyond it; each gap is reported, also behind another flaw"},
+		"a matching change that is missing although a later event or bookmark has arrived; each gap is reported, even after another violation"},
 	{"One stream", Typed, nil, streams,
 		"`watch.EventType`; API concepts (efficient detection of changes); cacher `cacheWatcher.convertToWatchEvent`",
-		"MODIFIED for what entered or left the selection, an event for what never matched, a type that does not exist"},
+		"MODIFIED for an object that starts or ceases to match, an event for an object that does not match before or after the change, an unknown event type"},
 	{"One stream", Faithful, nil, streams,
 		"`watch.Event`: the object of DELETED is the state right before it; cacher `cacheWatcher.convertToWatchEvent`",
-		"an object that is not the stored one in value, labels, node or UID; DELETED without the last state that matched, or at another RV than that of the deletion; an event of a change that had not been committed by then"},
+		"an object that differs from the stored one in value, labels, node or UID; DELETED without the last state that matched, or with another RV than that of the deletion; an event that arrives before its change is committed"},
 	{"One stream", Scoped, nil, streams,
 		"`storage.Interface`, `Watch`: the key, and whether it is recursive",
 		"an object of another namespace or name"},
 	{"One stream", Initial, nil, streams,
 		"API concepts (semantics for watch, streaming lists)",
-		"a block that lacks an object, has one too many, mixes revisions, holds anything but ADDED, or is older than was asked for"},
+		"initial events that lack an object, have one too many, mix revisions, are not all ADDED, or are older than requested"},
 	{"One stream", InitialEnd, nil, streams,
 		"API concepts (streaming lists): `k8s.io/initial-events-end`",
-		"a mark that is missing, comes twice, unasked for, too early, or names an RV that etcd had not reached"},
+		"an initial-events-end bookmark that is missing, duplicate, not requested, too early, or at an RV that etcd had not reached"},
 	{"One stream", Bookmarked, nil, streams,
 		"API concepts (watch bookmarks); etcd API guarantees, watch APIs: bookmarkable",
-		"a bookmark before something it promises, below a bookmark or event that had come, beyond etcd, without an RV, or unasked for"},
+		"a bookmark that arrives before a change it covers, has a lower RV than an earlier bookmark or event, is ahead of etcd, has no RV, or was not requested"},
 	{"One stream", Expired, nil, answers,
 		"API concepts (410 Gone responses); cacher `watchCacheHistory.GetIntervalLocked`",
-		"410 for an RV that was certainly held: etcd's own revision, what the cache's window held before and after, or what another stream shows the cache to have held; 410 for a read of what had not been compacted; a watch served from an RV that the server had refused with 410, or from before its restart"},
+		"410 for a watch from an RV that was certainly available: etcd's current revision, one within the cache's window before and after, or one that another stream shows the cache to have held; 410 for a read at an RV that had not been compacted; a watch served from an RV that the server had already refused with 410, or from before its restart"},
 	{"One stream", TooLarge, nil, answers,
 		"API concepts (unavailable resource versions); cacher `waitUntilFreshLocked`",
-		`"too large resource version" for an RV that the server itself had sent, or where any state was asked for (RV 0); a get, list or initial events answered for an RV that etcd could not have reached`},
+		`"Too large resource version" for an RV that the server had already sent, or for RV 0; a get, list or watch with initial events that is served for an RV which etcd cannot have reached`},
 	{"One stream", LastError, nil, streams,
 		"`watch.Event`: ERROR carries a status; API concepts (410 Gone responses)",
-		"an ERROR event without a status, or of a cache with anything after it"},
+		"an ERROR event without a status; any event after an ERROR event from a cache"},
 	{"One stream", Closed, nil, ends,
 		"cacher `terminateAllWatchers`, `cacheWatcher.add` (time budget), `minWatchChanSize`; kube-apiserver's `--min-request-timeout`",
-		"an end by the server or by an error with too few events waiting to have fallen behind, while another stream or the cache's window shows that the cache went on, or before anything had happened; a connection that was lost with no fault at its ends"},
+		"a stream that the server or an error ends although too few events were queued for its consumer to be too slow, and another stream or the cache's window shows that the cache kept running, or nothing had happened yet; a connection that is lost without a fault at either end"},
 	{"Lists and gets", ExactState, nil, reads,
 		"API concepts (semantics for get and list)",
-		"a list that lacks an item, has one too many or twice, or has one that is older or newer than the list's RV"},
+		"a list that lacks an item, has one too many or a duplicate, or has one that is older or newer than at the list's RV"},
 	{"Lists and gets", MostRecent, nil, reads,
 		"API concepts (semantics for get and list: unset)",
-		"a list without an RV that is older than a write which had returned, or than what etcd had certainly reached (anybody had been shown it, a cache held it, a member had applied it), also where it goes on after an expired continuation"},
+		"a list without an RV, or one that continues after its continue token expired, that is older than a write which had returned, or than a revision that etcd had certainly reached (a client had seen it, a cache held it, or a member had applied it)"},
 	{"Lists and gets", NotOlderThan, nil, reads,
 		"API concepts (semantics for get and list: `NotOlderThan`)",
-		"a list below the RV asked for; a get of an object that had been superseded at that RV, or of nothing where there was something"},
+		"a list below the requested RV; a get that returns a version which was superseded by that RV, or NotFound although the object existed"},
 	{"Lists and gets", Exact, nil, reads,
 		"API concepts (semantics for get and list: `Exact`, and a limit with an RV)",
-		"a list at another RV than the one asked for"},
+		"a list at another RV than the requested one"},
 	{"Lists and gets", Any, nil, reads,
 		"API concepts (semantics for get and list: `\"0\"`)",
-		"a read of a state that never was, or was not yet there"},
+		"a read of a state that never existed, or did not exist yet"},
 	{"Lists and gets", Paged, nil, reads,
 		"API concepts (retrieving large results sets in chunks); `storage.Interface`, `GetList`",
-		"pages at two RVs, an item lost or doubled between them, a page above its limit, a wrong `remainingItemCount`, a token too few, or, without a selector, one too many"},
+		"pages at different RVs, an item lost or duplicated between pages, a page above its limit, a wrong `remainingItemCount`, a missing continue token, or, without a selector, a superfluous one"},
 	{"One client, across its streams and reads", Resumable, nil, resumptions,
 		"API concepts (efficient detection of changes); client-go `Reflector`",
-		"resuming above the last RV seen (the report says what was lost), below it (what came again), elsewhere, twice, after 410 without a list, or from an unfinished list; an informer's RV that nothing explains"},
+		"a watch that resumes above the last RV seen (the report says what was lost), below it (what was repeated), from another client's or selector's stream, a second time, after 410 without a relist, or from an incomplete list; an informer that resumes at an RV which none of its lists and watches ended at"},
 	{"One client, across its streams and reads", Notified, nil, notifications,
 		"client-go `SharedInformer`: notifications for an object are delivered in order; `processDeltas`",
-		"a handler that is told of an object's addition twice, of its update or deletion when there is none, of an older state than before, or of a later change but not of one that a stream had shown"},
+		"a handler that is notified of an add for an object that exists, of an update or delete for one that does not, of an older state than before, or of a later change but not of an earlier one that the watch delivered"},
 	{"One client, across its streams and reads", Monotonic, nil, views,
-		"API concepts (resourceVersion semantics); no cache goes behind what it has sent, as it lists what etcd has when it lists again; client-go's `Reflector.relistResourceVersion`",
-		"an older list, get or block than the same server had streamed to the client, or an informer that asks for any state and is shown an older one than its own"},
+		"API concepts (resourceVersion semantics); a cache never goes back behind what it has sent, as a relist reads the current state of etcd; client-go's `Reflector.relistResourceVersion`",
+		"a list, get or initial events older than what the same server had streamed to the client, or an informer whose read at RV 0 is older than its own state"},
 	{"One client, across its streams and reads", nil, TimeTravel, views,
 		"[kubernetes/kubernetes #59848](https://github.com/kubernetes/kubernetes/issues/59848)",
-		"a read at RV 0 that shows less than the client had seen from another server, or from etcd; a history that shows it still passes"},
+		"a read at RV 0 that is older than what the client had seen from another server, or from etcd; a history that shows it still passes"},
 	{"After faults have healed", Unblocked, nil, delays,
 		"cacher `time_budget.go`: 100 ms at most, growing by 50 ms a second; bounded at 2 s",
-		"an event that comes late at a fast reader while another consumer of that server does not read"},
+		"an event that reaches a fast consumer late while another consumer of the same server is slow or stalled"},
 	{"After faults have healed", Shared, nil, sharing,
 		"what a watch cache is for: one watch on etcd for a resource",
-		"more than one watch on etcd of one server for the resource, however many clients watch, in two counts in a row: a watch that is being replaced shows in one"},
+		"a server with more than one watch on etcd for the resource in two consecutive samples, while several clients watch; a watch that is being replaced shows in one sample only"},
 	{"After faults have healed", Released, nil, leaks,
 		"cacher `Stop`, `forgetWatcher`",
-		"after clients have left: streams, cache watchers and surplus watches on etcd; after the server has stopped: goroutines and any watch on etcd"},
+		"streams, cache watchers and surplus watches on etcd after clients have left; goroutines and any watch on etcd after the server has stopped"},
 	{"After faults have healed", Refreshed, nil, bookmarks,
 		"cacher `defaultBookmarkFrequency`, 60 s, and etcd's progress notifications, about 5.5 s; bounded at 75 s",
-		"a stream of a cache, with bookmarks, that does not learn of a revision which etcd has reached"},
+		"a stream of a cache, with bookmarks, that receives no event or bookmark at or above a revision which etcd has reached"},
 	{"After faults have healed", Delivered, nil, streams,
 		"the project's own bound: `Config.DeliveryBound`",
-		"a stream whose consumer reads and that lacks a change when the run ends or the client cancels, and to which nothing was still coming"},
+		"a stream with a consumer that keeps reading, and with no events still arriving, that lacks a change when the run ends or the client cancels"},
 	{"After faults have healed", Converged, nil, informers,
-		"the project's own bound; client-go's informers: eventually the store is the state",
-		"an informer whose store is not the last state: an object missing, one that is gone, an old one; a lastSyncResourceVersion below that state or beyond etcd"},
-	{"Answers that are errors", InternalError, nil, failures,
+		"the project's own bound; client-go's informers are eventually consistent",
+		"an informer whose store differs from the state in etcd: a missing, deleted or stale object; a lastSyncResourceVersion below that state or ahead of etcd"},
+	{"Error responses", InternalError, nil, failures,
 		"API conventions (HTTP status codes: 500 is for what must not happen); `apierrors.NewInternalError`",
-		"an internal error, or an error that is no status at all, as the answer to a request or on a stream, unless a fault made lists, decoding or decryption fail at that server"},
-	{"Answers that are errors", ErrorRV, nil, failures,
+		"an internal error, or an error that is not a status, in a response or on a stream, unless a fault made lists, decoding or decryption fail at that server"},
+	{"Error responses", ErrorRV, nil, failures,
 		"`storage.StorageError`, `ResourceVersion`; cacher `Cacher.Get`",
-		"a get that found nothing at an RV at which the object was stored, below the RV asked for, or beyond etcd; one from a cache that had been filled, which names no RV"},
-	{"Answers that are errors", ReadStatus, nil, failures,
+		"a NotFound error of a get at an RV at which the object existed, below the requested RV, or ahead of etcd; one without an RV from an initialised cache"},
+	{"Error responses", ReadStatus, nil, failures,
 		"`apierrors.NewConflict`, `NewAlreadyExists`; `storage.Interface`: only `Create`, `Delete` and `GuaranteedUpdate` return them",
-		"a get, a list or a watch that is refused as in conflict, or as there already"},
+		"a get, a list or a watch that fails with Conflict or AlreadyExists"},
 	{"While nothing is wrong", Answered, nil, responses,
-		"the project's own bound: ten times over a network that takes 200 ms at most, below the 3 s of the cacher's `blockTimeout`",
-		"a request that takes longer than 2 s, fails, is cut off or is turned away, or a watch that gets its first event later than that; an RV refused as too large although etcd had reached it"},
+		"the project's own bound: ten messages over a network that takes 200 ms at most for each, below the 3 s of the cacher's `blockTimeout`",
+		"a request that takes longer than 2 s, fails, is cut off or is rejected, or a watch that receives its first event later than that; an RV refused as too large although etcd had reached it"},
 	{"While nothing is wrong", Prompt, nil, deliveries,
 		"the project's own bound: as for Answered",
-		"the event of an acknowledged write that comes more than 2 s late, or never, at a client that reads at once"},
+		"the event of an acknowledged write that reaches a fast consumer more than 2 s late, or never"},
 }

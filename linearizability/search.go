@@ -8,26 +8,26 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// This file judges streams a second time, in another way: porcupine follows the
-// state machine that specifies a watch, model.Step, event by event. The walk of
-// stream.go is what judges, as it is linear and says what is wrong; the search
-// says only whether the specification allows the stream. But it is the
-// specification itself, so the two must agree. Where they do not, the oracle has
-// a mistake, and the verdict is inconclusive unless it is failed anyway.
+// This file checks streams a second time, in another way: porcupine follows the
+// state machine that specifies a watch, model.Step, event by event. The verdict comes
+// from the walk of stream.go, which is linear and says what is wrong; the search only
+// says whether the specification allows the stream. As it follows the specification
+// itself, the two must agree. If they do not, the oracle has a bug, and the verdict is
+// inconclusive unless it is failed anyway.
 
-// happening is one step of a stream as porcupine sees it.
+// happening is one step of a stream in porcupine's model.
 type happening struct {
 	store *model.Store
 	watch *model.Watch
 	// event is what arrived; nil for the end of the stream.
 	event *model.Event
-	// reached is the highest revision etcd can have been at by then.
+	// reached is the highest revision that etcd can have reached by then.
 	reached int64
-	// owed says that by the end all must have arrived.
+	// owed says that everything must have arrived by the end.
 	owed bool
 }
 
-// streamModel is the specification of a watch as porcupine takes it.
+// streamModel is the specification of a watch as a porcupine model.
 var streamModel = func() porcupine.Model {
 	specification := porcupine.NondeterministicModel{
 		Init:  func() []any { return []any{model.Start()} },
@@ -37,7 +37,7 @@ var streamModel = func() porcupine.Model {
 	return specification.ToModel()
 }()
 
-// step returns the states that a stream can be in after what happened.
+// step returns the states that a stream can be in after the step.
 func (h happening) step(state model.StreamState) []any {
 	if h.event == nil {
 		if h.owed && !model.Complete(h.store, *h.watch, state, h.reached) {
@@ -53,9 +53,9 @@ func (h happening) step(state model.StreamState) []any {
 	return states
 }
 
-// happenings returns a stream as porcupine takes it. The order of the events is
-// known: their intervals do not touch. What is left to search for is the RV of
-// the initial block.
+// happenings returns the steps of a stream for porcupine. The order of the events is
+// known, as their intervals do not overlap. Only the RV of the initial events is
+// searched for.
 func (w *walk) happenings() []porcupine.Operation {
 	bounds := w.facts.bounds
 	watch := w.asked()
@@ -73,8 +73,8 @@ func (w *walk) happenings() []porcupine.Operation {
 	return operations
 }
 
-// searchStreams searches for ways through the specification that all of these
-// streams may have taken.
+// searchStreams searches for paths through the specification that these streams may
+// have taken.
 func searchStreams(limit time.Duration, walks ...*walk) porcupine.CheckResult {
 	var operations []porcupine.Operation
 	partitions := make([][]porcupine.Operation, len(walks))
@@ -87,8 +87,8 @@ func searchStreams(limit time.Duration, walks ...*walk) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(specification, operations, limit)
 }
 
-// crossCheck judges the streams of a history that are not too large by the
-// search as well. See Config.SearchEvents and Config.SearchChanges.
+// crossCheck checks the streams of a history by the search as well, unless they are
+// too large. See Config.SearchEvents and Config.SearchChanges.
 func crossCheck(f *facts, out *findings) {
 	if !f.ordered || len(f.history.Truth.Changes) > f.config.SearchChanges {
 		return
@@ -122,18 +122,18 @@ func crossCheck(f *facts, out *findings) {
 	}
 }
 
-// disagreement says how the walk and the search differ about a stream; empty if
-// they agree. Only one thing may differ: by what other streams received, the
-// rules of refusals.go know better than the specification of one stream whether
-// a server had to serve it.
+// disagreement says how the walk and the search differ about a stream; empty if they
+// agree. They may differ about refusals only: the rules of refusals.go also use what
+// other streams received to decide whether a server had to serve a watch, which the
+// specification of one stream cannot.
 func (f *facts) disagreement(w *walk, allowed bool) string {
 	refused := f.refusals.about(Expired, w.stream) || f.refusals.about(TooLarge, w.stream) ||
-		!f.cached && w.stream.Refusal() == model.Expired // which the specification takes for a cache's
+		!f.cached && w.stream.Refusal() == model.Expired // which the specification treats as a cache's
 	switch {
 	case allowed && w.broken():
-		return "a guarantee is broken, but the specification allows all that it received"
+		return "a guarantee is broken, but the specification allows the events that it received"
 	case !allowed && !w.broken() && !refused:
-		return "no guarantee is broken, but the specification does not allow what it received"
+		return "no guarantee is broken, but the specification does not allow the events that it received"
 	}
 	return ""
 }

@@ -27,8 +27,8 @@ func TestADisagreementIsInconclusive(t *testing.T) {
 	}{
 		{"both accept", &sound, false, ""},
 		{"both reject", &gap, true, ""},
-		{"the walk alone accepts", &gap, false, "no guarantee is broken, but the specification does not allow what it received"},
-		{"the search alone accepts", &sound, true, "a guarantee is broken, but the specification allows all that it received"},
+		{"the walk alone accepts", &gap, false, "no guarantee is broken, but the specification does not allow the events that it received"},
+		{"the search alone accepts", &sound, true, "a guarantee is broken, but the specification allows the events that it received"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := newFacts(history, Config{SearchEvents: 10, SearchChanges: 10})

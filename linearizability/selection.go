@@ -10,31 +10,31 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// selection is everything that a scope and a selector are ever owed. Streams
-// that ask for the same share one, so that a thousand of them cost no more
+// selection is all transitions that streams with a scope and a selector are owed.
+// Streams with the same query share one, so that a thousand of them cost no more
 // memory than one.
 type selection struct {
 	owed []model.Transition
 	// size is how many objects matched after each of owed.
 	size []int
-	// earliest is when each of owed can have been committed at the earliest, in
-	// simulated nanoseconds: all that is called later has a higher RV.
+	// earliest is the earliest time at which each of owed can have been committed,
+	// in simulated nanoseconds: writes called later have a higher RV.
 	earliest []int64
 }
 
-// maxSelected is how many transitions are kept for streams to come. A history
-// in which everybody selects something else must not fill the memory; beyond
-// this, selections are computed again.
+// maxSelected is how many transitions are cached for later streams, so that a history
+// with a different query for each stream does not fill the memory; beyond it,
+// selections are computed again.
 const maxSelected = 4_000_000
 
-// selections keeps what streams are owed, by what they ask for.
+// selections caches what streams are owed, by query.
 type selections struct {
 	facts *facts
 	known map[string]*selection
 	kept  int
 }
 
-// of returns what a scope and a selector are owed.
+// of returns what streams with a scope and a selector are owed.
 func (all *selections) of(scope model.Scope, selector model.Selector) *selection {
 	key := queryKey(scope, selector)
 	if known := all.known[key]; known != nil {
@@ -82,7 +82,7 @@ func (s *selection) sizeAt(rv int64) int {
 // count returns how many of owed are in (from, to].
 func (s *selection) count(from, to int64) int { return max(0, s.after(to)-s.after(from)) }
 
-// queryKey tells two queries apart, whatever their strings hold.
+// queryKey returns a key that is unique to a query, whatever its strings contain.
 func queryKey(scope model.Scope, selector model.Selector) string {
 	var key strings.Builder
 	add := func(text string) { key.WriteString(strconv.Quote(text)) }

@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// sightings returns what clients were shown, and what somebody who looked saw etcd or a
-// cache at, as a staircase of the highest RV that etcd had reached by a time. What cannot
-// have been committed by then is reported for what it is, and proves nothing.
+// sightings returns the RVs that clients were shown, and those at which etcd or a cache was
+// sampled, as a staircase of the highest RV that etcd had reached by a time. What cannot
+// have been committed by then proves nothing, and other rules report it.
 func (b bounds) sightings(history *model.History) model.Staircase {
 	first := map[int64]model.Moment{} // by RV
 	note := func(m model.Moment) {
@@ -37,7 +37,7 @@ func (b bounds) sightings(history *model.History) model.Staircase {
 	return model.NewStaircase(slices.Collect(maps.Values(first)))
 }
 
-// readAt returns the RV that a read returned, 0 if it was none or returned none.
+// readAt returns the RV that a read returned, 0 for other operations or if it returned none.
 func readAt(op *model.Operation) int64 {
 	switch {
 	case op.IsWrite() || op.Lost() || op.Err != model.OK:
@@ -49,14 +49,14 @@ func readAt(op *model.Operation) int64 {
 }
 
 // reachedBefore returns an RV that etcd had certainly reached before an operation was
-// called: what reached returns, or what the same client had been told at that instant.
+// called: what reached returns, or what the same client received at that very time.
 func (b bounds) reachedBefore(op *model.Operation) int64 {
 	rv, _ := b.minRVFor(op)
 	return max(rv, b.reached(op.Call))
 }
 
 // reached returns an RV that etcd had certainly reached before a time: one that had
-// been acknowledged, or that anybody had been shown.
+// been acknowledged, or that anybody had observed.
 func (b bounds) reached(time int64) int64 {
 	rv, _ := b.minRV(time)
 	if last, ok := b.shown.Before(time); ok {
@@ -65,14 +65,14 @@ func (b bounds) reached(time int64) int64 {
 	return rv
 }
 
-// mayHaveMade reports whether a write can have made the change at an RV, by when it
-// was called and when it was answered.
+// mayHaveMade reports whether a write can have made the change at an RV, given the
+// times of its call and its response.
 func (b bounds) mayHaveMade(op *model.Operation, rv int64) bool {
 	return rv > b.reached(op.Call) && (op.Lost() || rv <= b.maxRV(op.Return))
 }
 
-// judgeUnseen judges an operation that is at an RV of the server's choice, and had
-// to be at the newest: whether anybody had been shown a later one before.
+// judgeUnseen judges an operation that must be at the newest RV: whether anybody had
+// observed a later one before it was called.
 func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64, out *findings) {
 	if last, ok := f.bounds.shown.Before(op.Call); ok && rv < last.RV {
 		out.violate(guarantee, unseenRead, about(op, rv, last.RV).afterSeeing(last))
@@ -80,7 +80,7 @@ func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64,
 }
 
 // ownAnswers returns the acknowledged writes and the reads of each client that never
-// had two operations at a time, in order of their returns.
+// had concurrent operations, in order of their returns.
 func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]model.Moment {
 	last := map[string]*model.Operation{}
 	parallel := map[string]bool{}
@@ -111,8 +111,8 @@ func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]
 	return own
 }
 
-// precedes reports whether, of two operations of a client that has no two at a time,
-// the first was over when the second was called. Those that took no time are in the
+// precedes reports whether, of two operations of a client without concurrent ones, the
+// first had returned when the second was called. Those that took no time are in the
 // order in which they were recorded.
 func precedes(first, second *model.Operation) bool {
 	return first != second && first.Return <= second.Call && (first.Call < second.Return || first.ID < second.ID)

@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// walkStreams goes through every stream by itself and returns what it found of each.
+// walkStreams checks every stream by itself and returns the findings of each.
 func walkStreams(f *facts) []*walk {
 	walks := make([]*walk, len(f.history.Streams))
 	selections, arrived := selections{facts: f}, []int(nil)
@@ -16,7 +16,7 @@ func walkStreams(f *facts) []*walk {
 		w := &walk{facts: f, stream: s, found: findings{most: f.config.ViolationsPerSource}}
 		walks[i] = w
 		if s.Err == model.OK {
-			// The walks take turns in using one buffer.
+			// The walks share one buffer, one after the other.
 			w.arrived = arrived[:0]
 			w.run(selections.of(s.Scope, s.Selector))
 			arrived, w.arrived = w.arrived, nil
@@ -25,7 +25,7 @@ func walkStreams(f *facts) []*walk {
 	return walks
 }
 
-// judgeStreams reports what was found of each stream by itself.
+// judgeStreams reports the findings of each stream by itself.
 func judgeStreams(f *facts, out *findings) {
 	for _, w := range f.walks {
 		out.add(&w.found)
@@ -33,36 +33,36 @@ func judgeStreams(f *facts, out *findings) {
 	}
 }
 
-// walk goes through one stream's events and compares them with what the model
-// owes it. Each event is reported under the most specific guarantee it breaks:
-// one that arrives again breaks Unique and not Ordered as well.
+// walk compares the events of one stream with those that the model owes it. Each
+// event is reported under the most specific guarantee that it breaks: a duplicate
+// breaks Unique and not Ordered as well.
 type walk struct {
 	facts  *facts
 	stream *model.Stream
-	// found is what is wrong with the stream.
+	// found are the findings about the stream.
 	found findings
 
-	// start is the RV the stream starts from: the one asked for, or that of the
+	// start is the RV that the stream starts from: the requested one, or that of the
 	// initial block.
 	start int64
-	// block is how many events the initial block has, with its mark if it has one.
+	// block is the number of events in the initial block, including its mark.
 	block int
 	// partial says that the stream ended within its initial block.
 	partial bool
-	// late are the objects of the block that came after the mark of its end.
+	// late are the objects of the block that arrived after the mark of its end.
 	late map[model.Key]int64
 
-	// selection is what the stream asks for, owed all of it after start, which
-	// begins at first.
+	// selection is what the stream requests, owed the part of it after start, which
+	// begins at index first.
 	selection *selection
 	owed      []model.Transition
 	first     int
-	// arrived tells which event brought each of owed, 0 if none has: the index of
-	// the event plus one. It ends where nothing has arrived yet.
+	// arrived says which event delivered each of owed: the index of the event plus
+	// one, 0 if none has. It ends where nothing has arrived yet.
 	arrived []int
 	// proved is how much of owed is known to have been due by now.
 	proved int
-	// promised are those of owed that a bookmark came before.
+	// promised are those of owed that a bookmark covered before they arrived.
 	promised []int
 	// high is the RV of the newest event, bookmark that of the newest bookmark.
 	high, bookmark int64
@@ -74,9 +74,9 @@ type walk struct {
 // broken reports whether some guarantee was found broken.
 func (w *walk) broken() bool { return len(w.found.violations) > 0 }
 
-// events returns what the stream brought. Without a cache nothing counts that follows an
-// ERROR: Kubernetes' etcd3 store, which says so (watcher.go, startWatching), may send what it
-// was about to.
+// events returns the events of the stream. Without a cache those after an ERROR do not count:
+// Kubernetes' etcd3 store may still send pending events, and documents it (watcher.go,
+// startWatching).
 func (w *walk) events() []model.Event {
 	if failed := failureOf(w.stream); failed >= 0 && !w.facts.cached {
 		return w.stream.Events[:failed+1]
@@ -126,8 +126,8 @@ func (w *walk) run(of *selection) {
 	}
 }
 
-// isDue reports whether an event is the next of owed, whole and not too early:
-// that is all there is to ask of it, and true of nearly all.
+// isDue reports whether an event is the next of owed, intact and not too early. Such an
+// event needs no further checks, and nearly all are.
 func (w *walk) isDue(event *model.Event) bool {
 	if w.proved == len(w.owed) || event.Object == nil {
 		return false
@@ -137,7 +137,7 @@ func (w *walk) isDue(event *model.Event) bool {
 		event.Time >= w.selection.earliest[w.first+w.proved]
 }
 
-// arrive notes which event brought one of owed.
+// arrive records which event delivered one of owed.
 func (w *walk) arrive(k, i int) {
 	for len(w.arrived) <= k {
 		w.arrived = append(w.arrived, 0)
@@ -164,7 +164,7 @@ func (w *walk) readEvent(i int, event *model.Event) {
 		w.violate(Scoped, outOfScope, w.at(i, event.RV))
 		return
 	case event.RV <= w.start && w.isLate(event):
-		return // reported with the mark that it came after
+		return // reported with the mark that it follows
 	case w.isMisdated(event, &k):
 		w.violate(Faithful, wrongDeletion, w.at(i, event.RV).owing(&w.owed[k]))
 		w.arrive(k, i)
@@ -204,7 +204,7 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	w.proveUpTo(i, k)
 }
 
-// proveUpTo reports what is missing before one of owed, which an event has brought.
+// proveUpTo reports what is missing before one of owed that an event has delivered.
 func (w *walk) proveUpTo(i, k int) {
 	for ; w.proved < k; w.proved++ {
 		if !w.has(w.proved) {
@@ -214,8 +214,8 @@ func (w *walk) proveUpTo(i, k int) {
 	w.proved = max(w.proved, k+1)
 }
 
-// isMisdated reports whether an event is a deletion that is owed, but at the RV of
-// the state that was deleted, and which of owed it is.
+// isMisdated reports whether an event is an owed deletion with the RV of the deleted
+// state instead of its own, and which of owed it is.
 func (w *walk) isMisdated(event *model.Event, which *int) bool {
 	if event.Type != model.Deleted {
 		return false
@@ -237,13 +237,13 @@ func (w *walk) isMisdated(event *model.Event, which *int) bool {
 // has reports whether one of owed has arrived.
 func (w *walk) has(k int) bool { return k < len(w.arrived) && w.arrived[k] > 0 }
 
-// reportTooEarly reports an event that came before its change was committed.
+// reportTooEarly reports an event that arrived before its change was committed.
 func (w *walk) reportTooEarly(i int, event *model.Event) {
 	w.violate(Faithful, futureEvent, w.at(i, event.RV).want(w.facts.bounds.maxRV(event.Time)))
 }
 
-// isLate reports whether an event belongs to the initial block but came after
-// the mark of its end, once.
+// isLate reports whether an event belongs to the initial block but arrived after the
+// mark of its end; true once for each.
 func (w *walk) isLate(event *model.Event) bool {
 	rv, late := w.late[event.Object.Key()]
 	if !late || rv != event.RV {
@@ -270,8 +270,8 @@ func (w *walk) reportUnowed(i int, event *model.Event) {
 	w.violate(Faithful, noSuchChange, w.at(i, event.RV))
 }
 
-// readBookmark judges a bookmark after the initial block. One that is wrong in
-// itself says nothing about the events around it.
+// readBookmark judges a bookmark after the initial block. A bookmark that is itself
+// wrong proves nothing about the events around it.
 func (w *walk) readBookmark(i int, event *model.Event) {
 	if event.InitialEnd {
 		code := markTwice
@@ -308,8 +308,8 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 	}
 }
 
-// reportPromised reports as gaps what a bookmark promised and the stream never
-// delivered.
+// reportPromised reports as gaps the events that a bookmark covered and the stream
+// never delivered.
 func (w *walk) reportPromised() {
 	for _, k := range w.promised {
 		if !w.has(k) {
@@ -318,12 +318,12 @@ func (w *walk) reportPromised() {
 	}
 }
 
-// violate notes a violation.
+// violate records a violation.
 func (w *walk) violate(guarantee *Guarantee, code *Code, witness Witness) {
 	w.found.violate(guarantee, code, witness)
 }
 
-// at returns a witness of one event of the stream.
+// at returns a witness for one event of the stream.
 func (w *walk) at(event int, rvs ...int64) Witness {
 	return onStream(w.stream, rvs...).showing(&w.stream.Events[event])
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// readUnmarkedBlock finds where a block without a mark ends. The block says at
-// which RV it was taken by its content alone, and often fits several: an object
-// that was created and deleted again leaves no trace. Any RV will do that fits
-// what came after the block; the highest is taken, which asks the least of the
-// stream afterwards.
+// readUnmarkedBlock finds where a block without a mark ends. Only its content tells at
+// which RV it was taken, and it often fits several: an object that was created and
+// deleted again leaves no trace. Any RV is possible that fits the events after the
+// block. The highest is chosen, which requires the fewest events of the rest of the
+// stream.
 //
-// Of a correct stream, the ADDED events that it begins with are the state at the
-// RV of the last of them, whether the last few came with the block or after it.
-// Where that does not hold, the stream was cut off within its block, or it is
-// broken and the explanation is taken that finds the least fault with it.
+// The ADDED events at the beginning of a correct stream are the state at the RV of the
+// last of them, whether the last few belong to the block or follow it. If they are
+// not, the stream ended within its block, or it is broken, and the explanation with
+// the fewest faults is chosen.
 func (w *walk) readUnmarkedBlock() int {
 	defer w.judgeMarkMissing()
 	events := w.stream.Events
@@ -45,7 +45,7 @@ func (w *walk) readUnmarkedBlock() int {
 	return w.takeBlock(w.leastFaulty(objects, highest))
 }
 
-// blockEnd is one explanation of a stream: its first events are its block, with
+// blockEnd is one explanation of a stream: its first size events are its block, with
 // these differences from the state at rv.
 type blockEnd struct {
 	size        int
@@ -66,8 +66,8 @@ func (w *walk) takeBlock(b blockEnd) int {
 	return b.size
 }
 
-// leastFaulty returns the explanation of a broken stream that needs the fewest
-// faults, and of equal ones that with the largest block.
+// leastFaulty returns the explanation of a broken stream with the fewest faults, and
+// among equal ones that with the largest block.
 func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
 	best, fewest := blockEnd{}, -1
 	try := func(size int, rv int64, differences []Difference) {
@@ -75,7 +75,7 @@ func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
 			best, fewest = blockEnd{size: size, rv: rv, differences: differences}, faults
 		}
 	}
-	// No block is larger than all objects there ever were, but for a double.
+	// No block has more than all objects that ever existed and one duplicate.
 	for size := min(len(objects), len(w.facts.store.Keys())+1); size >= 0; size-- {
 		for _, rv := range []int64{max(w.latestAt(size), highest[size]), highest[size]} {
 			try(size, rv, compareStates(w.facts.store.List(w.stream.Scope, w.stream.Selector, rv), objects[:size]))
@@ -84,9 +84,9 @@ func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
 	return best
 }
 
-// faults counts what is wrong with a stream if its block is of the given size
-// and was taken at rv, apart from the block's content: events of the wrong type
-// within it, changes missing after it, and a state older than was asked for.
+// faults counts what is wrong with a stream if its block has the given size and was
+// taken at rv, apart from the block's content: events of the wrong type within it,
+// changes missing after it, and a state older than requested.
 func (w *walk) faults(size int, rv, last int64) int {
 	count, after := 0, 0
 	for i := range w.stream.Events {
@@ -104,8 +104,8 @@ func (w *walk) faults(size int, rv, last int64) int {
 	return count
 }
 
-// latestAt returns the highest RV that a block of the given size can have been
-// taken at, going by what came next and when.
+// latestAt returns the highest RV at which a block of the given size can have been
+// taken, given the next event and its time.
 func (w *walk) latestAt(size int) int64 {
 	events := w.stream.Events
 	latest := w.facts.history.Truth.Revision
@@ -129,8 +129,8 @@ func (w *walk) latestAt(size int) int64 {
 }
 
 // findState returns the highest RV at which the matching state is exactly these
-// objects and that the rest of the stream allows. Objects may be altered: that
-// is for the caller to report.
+// objects and that the rest of the stream allows. Objects may be altered; the caller
+// reports that.
 func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, altered []Difference, found bool) {
 	latest := w.latestAt(len(objects))
 	if latest < lowest {
@@ -155,7 +155,7 @@ func (w *walk) isState(objects []*model.Object, rv int64) ([]Difference, bool) {
 		return nil, false
 	}
 	for _, object := range objects {
-		// A cheaper look than the list below, for the many RVs that do not fit.
+		// A cheaper check than the list below, for the many RVs that do not fit.
 		if version, known := w.facts.store.VersionAt(object.Key(), rv); !known || version.RV != object.RV {
 			return nil, false
 		}
@@ -169,7 +169,7 @@ func (w *walk) isState(objects []*model.Object, rv int64) ([]Difference, bool) {
 	return differences, true
 }
 
-// isPartialBlock reports whether a stream that ended early had sent only objects
+// isPartialBlock reports whether a stream that ended early had delivered only objects
 // that were all current at one RV not below oldest.
 func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
 	from, until := oldest, int64(math.MaxInt64)

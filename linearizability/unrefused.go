@@ -2,16 +2,16 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// The faults, by the names that histories give them, after which an API server
-// begins with an empty cache.
+// The names in histories of the faults after which an API server starts with an empty
+// cache.
 const (
 	serverRestart = "apiserver-restart"
 	serverCrash   = "apiserver-crash"
 )
 
-// judgeAnswers judges Expired and TooLarge: the requests that were refused, and
-// those that were answered but had to be refused. What comes of the latter is often
-// reported as well: a gap of the stream, or a list that is older than was asked for.
+// judgeAnswers judges Expired and TooLarge: requests that were refused, and requests
+// that were served but had to be refused. The consequence of the latter is often
+// reported as well: a gap in the stream, or a list that is older than requested.
 func judgeAnswers(f *facts, out *findings) {
 	out.add(&f.refusals)
 	restarts := f.restarts()
@@ -21,12 +21,12 @@ func judgeAnswers(f *facts, out *findings) {
 			continue
 		}
 		if !s.Watch().HasBlock() && !f.cached {
-			continue // etcd refuses what it has compacted, and there is no window besides
+			continue // only etcd refuses, what it has compacted: there is no window
 		}
 		if !s.Watch().HasBlock() {
 			w.judgeNotExpired(restarts[s.Server], out)
 		} else if latest := f.bounds.maxRV(s.Events[0].Time); s.RV > latest {
-			// A watch without initial events may start in the future: it just waits.
+			// A watch without initial events may start in the future: it waits.
 			out.violate(TooLarge, servedFuture, w.at(0, s.RV).want(latest))
 		}
 	}
@@ -40,9 +40,9 @@ func judgeAnswers(f *facts, out *findings) {
 	}
 }
 
-// restarts returns, by server, below which RV its cache held nothing from which
-// time on: a new cache holds nothing below what it lists first, and that is what
-// etcd had when the old one stopped, or more.
+// restarts returns, by server, the RV below which its cache held nothing from a time
+// on: a new cache holds nothing below its first list, which is not older than etcd's
+// revision when the old cache stopped.
 func (f *facts) restarts() map[string]model.Staircase {
 	restarts := map[string]model.Staircase{}
 	for fault := range model.Each(f.history.Faults) {
@@ -61,11 +61,11 @@ func (f *facts) restarts() map[string]model.Staircase {
 	return restarts
 }
 
-// judgeNotExpired judges a watch that was served from its RV. It is certain that
-// the RV was no longer held if the server had answered so before, as what a cache
-// has dropped does not come back; or if the server has been restarted since. Where
-// neither is known the rule is silent: how far back a cache reaches is its own
-// affair, and what it did not reach is then a gap.
+// judgeNotExpired judges a watch that was served from its RV. The RV was certainly no
+// longer available if the server had said so before, because a cache never holds again
+// what it has dropped, or if the server has restarted since. If neither is known the
+// rule reports nothing: how far back a cache reaches is not specified, and changes
+// that it no longer held show as a gap.
 func (w *walk) judgeNotExpired(restarts model.Staircase, out *findings) {
 	s := w.stream
 	if refused, ok := w.facts.witnesses[s.Server].expired.Before(s.Call); ok && s.RV <= refused.RV {

@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Violation is one broken guarantee and the witness that breaks it.
+// Violation is a broken guarantee and the witness that proves it.
 type Violation struct {
 	Guarantee *Guarantee
 	Code      *Code
@@ -26,59 +26,59 @@ func (v Violation) Error() string {
 	return text
 }
 
-// Sentence says in plain words who missed what.
+// Sentence says in one sentence who missed or received what.
 func (v Violation) Sentence() string { return v.Code.plain(&v.Witness) }
 
 // Unwrap returns the guarantee.
 func (v Violation) Unwrap() error { return v.Guarantee }
 
-// Observation is a phenomenon and what shows it.
+// Observation is a phenomenon and the witness of it.
 type Observation struct {
 	Phenomenon *Phenomenon
 	Code       *Code
 	Witness    Witness
 }
 
-// String returns the phenomenon's name, what shows it, and the phenomenon in a
+// String returns the phenomenon's name, what was observed, and the phenomenon in a
 // sentence.
 func (o Observation) String() string {
 	return fmt.Sprintf("%s: %s (%s)", o.Phenomenon.Name, o.Code.text(&o.Witness), o.Phenomenon)
 }
 
-// Witness is the least of a history that shows a violation. Its parts point
-// into the history and must not be changed. Each code uses some of them.
+// Witness is the smallest part of a history that proves a violation. It points
+// into the history and must not be changed. Each code uses some of its fields.
 type Witness struct {
-	// Client is whose stream, operation or informer broke the guarantee, or the
-	// server of a census; empty if it was the store itself.
+	// Client is the client whose stream, operation or informer broke the guarantee,
+	// or the server of a census; empty if etcd itself broke it.
 	Client string
-	// Stream, Informer and Census are what is concerned, nil if something else is.
+	// Stream, Informer and Census are what the violation is about, or nil.
 	Stream   *model.Stream
 	Informer *model.Informer
 	Census   *model.Census
-	// Operations are the operations concerned, the one at fault first.
+	// Operations are the operations involved, the one at fault first.
 	Operations []*model.Operation
-	// Events are the events concerned, the one at fault first.
+	// Events are the events involved, the one at fault first.
 	Events []*model.Event
-	// RVs are the revisions of the changes concerned.
+	// RVs are the revisions of the changes involved.
 	RVs []int64
-	// Key is the object that etcd itself, or an informer, got wrong.
+	// Key is the object that etcd itself, or an informer, has wrong.
 	Key model.Key
 
-	// Want is what was expected and Got what was found, in the unit of the code:
-	// RVs, or how many things there are. Owed is the event that was expected.
+	// Want is what was expected and Got what was found: RVs, counts or durations,
+	// depending on the code. Owed is the event that was expected.
 	Want, Got int64
 	Owed      *model.Transition
-	// Differences are those of a state or an object from what was expected.
+	// Differences are how a state or an object differs from the expected one.
 	Differences []Difference
 	// Other and Evidence are another stream and event that prove it.
 	Other    *model.Stream
 	Evidence *model.Event
-	// Time is when it showed, and Since what it is measured from, where neither is
-	// the time of an event or operation.
+	// Time is when the violation showed, and Since the start of what is measured, if
+	// these are not the times of an event or operation.
 	Time, Since int64
 }
 
-// Subject is the kind of thing that broke a guarantee: "stream", "informer",
+// Subject returns the kind of thing that broke the guarantee: "stream", "informer",
 // "server", the kind of an operation, or "etcd".
 func (w *Witness) Subject() string {
 	switch {
@@ -94,7 +94,7 @@ func (w *Witness) Subject() string {
 	return "etcd"
 }
 
-// Server is the server that the subject used, empty for etcd.
+// Server returns the server that the subject used, empty for etcd.
 func (w *Witness) Server() string {
 	switch {
 	case w.Stream != nil:
@@ -109,7 +109,7 @@ func (w *Witness) Server() string {
 	return ""
 }
 
-// Flaws names the sorts of differences that there are, each once, in order.
+// Flaws returns the kinds of differences, each once, sorted.
 func (w *Witness) Flaws() []string {
 	var flaws []string
 	for _, d := range w.Differences {
@@ -125,8 +125,7 @@ func about(op *model.Operation, rvs ...int64) Witness {
 }
 
 // want, got, owing, showing and proof set what was expected, found and owed, the event at
-// fault, and what else proves it; at and since when it showed, and what that is measured
-// from.
+// fault, and what else proves the violation; at and since set the times.
 func (w Witness) want(n int64) Witness { w.Want = n; return w }
 
 func (w Witness) got(n int64) Witness { w.Got = n; return w }
@@ -152,7 +151,7 @@ func (w Witness) differing(differences ...Difference) Witness {
 	return w
 }
 
-// after adds the operation that had returned before the one at fault.
+// after adds the operation that returned before the one at fault.
 func (w Witness) after(before *model.Operation) Witness {
 	w.Operations = append(w.Operations, before)
 	return w

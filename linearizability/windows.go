@@ -18,11 +18,11 @@ func newWindows(h *model.History) windows {
 }
 
 // heldSince returns the RV after which the cache of a server held every change from one
-// time to another; false unless it had been filled before, was not filled again and not
-// replaced. No cache holds again what it has dropped.
+// time to another; false unless it had initialised before, and neither reinitialised nor was
+// replaced. A cache never holds again what it has dropped.
 //
-// What is known of caches is as late as whoever looked, and nobody could look while a
-// goroutine was stalled with a lock held. Of a run that ends earlier, too little is known.
+// Samples of caches may be late, because a goroutine that is stalled with a lock held delays
+// them. If the run ends before a late sample can arrive, the result is false.
 func (f *facts) heldSince(server string, from, to int64) (since int64, filled bool) {
 	if to+stallBound.Nanoseconds() > f.history.End || f.replaced(server, from-stallBound.Nanoseconds(), to+stallBound.Nanoseconds()) {
 		return 0, false
@@ -43,13 +43,12 @@ func (f *facts) heldSince(server string, from, to int64) (since int64, filled bo
 }
 
 // storageRestart is the name of the fault that replaces a server's storage and cache while
-// the server goes on serving. Its watches stay on the old cache until that stops, so that
-// for a while one server shows two caches.
+// the server keeps serving. Its watches stay on the old cache until that stops, so that one
+// server has two caches for a while.
 const storageRestart = "storage-restart"
 
 // replaced reports whether the storage of a server may have been replaced between two
-// times: of what was called from the first on and had come by the second, some may have
-// come from one cache and the rest from another.
+// times: responses and events in between may have come from two different caches.
 func (f *facts) replaced(server string, from, to int64) bool {
 	return slices.ContainsFunc(f.history.Faults, func(fault model.Fault) bool {
 		return fault.Name == storageRestart && fault.End >= from && fault.Begin <= to && slices.Contains(fault.Processes, server)

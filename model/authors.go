@@ -1,19 +1,19 @@
 package model
 
-// Authors tells which operations made which changes, as far as a history says:
-// what creates and updates write is unique, and others are told the RV.
+// Authors says which operations made which changes, as far as a history tells:
+// creates and updates write unique values, and other writes return the RV.
 type Authors struct {
 	changes   map[int64]int
 	deletions map[int64]int
 }
 
-// written is what a write made of an object.
+// written is the content that a write gave an object.
 type written struct {
 	key   Key
 	value string
 }
 
-// NewAuthors goes through the operations of a history.
+// NewAuthors returns the authors of the changes of a history.
 func NewAuthors(h *History) Authors {
 	a := Authors{map[int64]int{}, map[int64]int{}}
 	writes, touches := map[written]int{}, map[int64]int{}
@@ -35,7 +35,7 @@ func NewAuthors(h *History) Authors {
 		change := &h.Truth.Changes[i]
 		content := written{change.Object.Key(), change.Object.Value}
 		by, ok := writes[content]
-		delete(writes, content) // what has it later was patched
+		delete(writes, content) // a later version with it was patched
 		if !ok {
 			by, ok = touches[change.RV]
 		}
@@ -46,8 +46,8 @@ func NewAuthors(h *History) Authors {
 	return a
 }
 
-// Of returns the index of the operation that made a change; ok is false if none says
-// that it did.
+// Of returns the index of the operation that made a change; ok is false if none is
+// known to have made it.
 func (a Authors) Of(change *Change) (operation int, ok bool) {
 	if change.Deleted {
 		return a.Deletion(change.RV)
@@ -56,8 +56,8 @@ func (a Authors) Of(change *Change) (operation int, ok bool) {
 	return operation, ok
 }
 
-// Deletion returns the index of the operation that was told that it deleted an object
-// at an RV; ok is false if none was.
+// Deletion returns the index of the operation whose response says that it deleted an
+// object at an RV; ok is false if there is none.
 func (a Authors) Deletion(rv int64) (operation int, ok bool) {
 	operation, ok = a.deletions[rv]
 	return operation, ok

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// This file is how reports put the parts of a history into words. There is one
-// wording for each, so that a sentence about a stream reads the same in a
-// violation, an explanation and a drawing.
+// This file has the wording of reports for the parts of a history, so that a stream
+// is described in the same words in a violation, an explanation and a diagram.
 
 // At prints a simulated time.
 func At(nanoseconds int64) string {
@@ -33,7 +32,7 @@ func Plural(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Enumerate joins with commas, and the last with "and".
+// Enumerate joins parts with commas, and the last with "and".
 func Enumerate(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
@@ -49,7 +48,7 @@ func Requested(rv int64) string {
 	return fmt.Sprintf("RV %d", rv)
 }
 
-// Query prints what a list or watch selects.
+// Query prints the scope and selector of a list or watch.
 func Query(scope Scope, selector Selector) string {
 	text := "all objects"
 	switch {
@@ -96,12 +95,12 @@ func (e *Event) Describe() string {
 	return fmt.Sprintf("%s %s (RV %d)", e.Type, e.Object.Key(), e.RV)
 }
 
-// Describe names an event that the truth has for a stream.
+// Describe names an event that a stream is owed.
 func (t *Transition) Describe() string {
 	return fmt.Sprintf("%s %s (RV %d)", t.Type, t.Object.Key(), t.RV)
 }
 
-// Describe says which stream it is and what was asked of it.
+// Describe names a stream and its request.
 func (s *Stream) Describe() string {
 	text := fmt.Sprintf("stream %d on %s, opened at %s for %s from %s", s.ID, s.Server, At(s.Call), Query(s.Scope, s.Selector), Requested(s.RV))
 	if s.InitialEvents {
@@ -110,7 +109,7 @@ func (s *Stream) Describe() string {
 	return text
 }
 
-// EndReason says how a stream ended, as a clause; empty if it was open to the end.
+// EndReason says how a stream ended, as a clause; empty if it was open until the end.
 func (s *Stream) EndReason() string {
 	if s.Closed == Pending {
 		return ""
@@ -141,10 +140,10 @@ func (op *Operation) IsWrite() bool {
 	return op.Kind == Create || op.Kind == Update || op.Kind == Delete
 }
 
-// Lost reports whether the client never learned what became of its request.
+// Lost reports whether the client does not know the outcome of its request.
 func (op *Operation) Lost() bool { return op.Err == Unknown || op.Return == Pending }
 
-// Describe names an operation by its client and what it is about.
+// Describe names an operation by its client, kind and object or query.
 func (op *Operation) Describe() string {
 	what := op.Key().String()
 	if op.Kind == List {
@@ -153,7 +152,7 @@ func (op *Operation) Describe() string {
 	return fmt.Sprintf("%s's %s of %s (operation %d)", op.Client, op.Verb(), what, op.ID)
 }
 
-// Verb names what an operation does: its kind, or "patch".
+// Verb returns the kind of an operation, or "patch".
 func (op *Operation) Verb() string {
 	if len(op.Patch) > 0 {
 		return "patch"
@@ -161,7 +160,7 @@ func (op *Operation) Verb() string {
 	return string(op.Kind)
 }
 
-// Request says what an operation asks for, as a clause.
+// Request describes the request of an operation, as a clause.
 func (op *Operation) Request() string {
 	var text string
 	if op.Kind == List {
@@ -191,15 +190,15 @@ func (op *Operation) Request() string {
 		text += " by a write that may change nothing"
 	}
 	if op.Kind == Delete && op.Object != nil && op.Object.UID != "" {
-		text += " on condition that its UID is " + op.Object.UID
+		text += " if its UID is " + op.Object.UID
 	}
 	if op.Precondition != 0 {
-		text += fmt.Sprintf(" on condition that it is at RV %d", op.Precondition)
+		text += fmt.Sprintf(" if it is at RV %d", op.Precondition)
 	}
 	return text
 }
 
-// Interval says when an operation was under way.
+// Interval says from when to when an operation lasted.
 func (op *Operation) Interval() string {
 	switch {
 	case op.Return == Pending:
@@ -223,7 +222,7 @@ func (op *Operation) Outcome() string {
 	return "success"
 }
 
-// DescribeDifference says which fields of an object are not as they should be.
+// DescribeDifference says which fields of an object differ from the expected ones.
 func DescribeDifference(want, got *Object) string {
 	var parts []string
 	add := func(field string, want, got any) {

@@ -5,9 +5,9 @@ import (
 	"maps"
 )
 
-// History is everything one run recorded: what the clients did and saw, and
-// what was true. It is plain data; package traces reads and writes it, package
-// linearizability judges it.
+// History is everything that a run recorded: what the clients did and saw, and
+// the ground truth. It is plain data; package traces reads and writes it, package
+// linearizability checks it.
 //
 // Times are nanoseconds of simulated time since the start of the run.
 // ResourceVersions (RV) are etcd revisions; 0 means "none".
@@ -18,19 +18,19 @@ type History struct {
 	Faults     []Fault
 	Informers  []Informer
 	Censuses   []Census
-	// Leaders are in order of time, and so are the Windows of each server. Each is as
-	// late as whoever looked: a simulation looks whenever a message arrives or leaves.
+	// Leaders are in order of time, and so are the Windows of each server. They are
+	// sampled: a simulation samples whenever a message arrives or leaves.
 	Leaders []Leader
 	Windows []CacheWindow
 
 	// Healed is when the last fault had healed and the quiet phase began; End
-	// is when the run ended. Liveness is judged on what lies between.
+	// is when the run ended. Liveness is judged on the time between.
 	Healed, End int64
-	// Steady says that no goroutine was stalled on purpose, also before Healed.
+	// Steady says that no goroutine was stalled on purpose, not even before Healed.
 	Steady bool
 }
 
-// Each yields a pointer to each record of a list, which spares copying it, and lets a
+// Each yields a pointer to each record of a list, which avoids copies, and lets a
 // witness point into the history.
 func Each[T any](records []T) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
@@ -52,19 +52,18 @@ type Object struct {
 	Node string `json:"node,omitempty"`
 	// Value is the content; the workload never writes the same value twice.
 	Value string `json:"value"`
-	// UID tells two objects apart that had the same name one after the other.
+	// UID distinguishes an object from one that was recreated under the same name.
 	UID string `json:"uid,omitempty"`
 	// RV is the revision of the object's last change. In a DELETED event it is
 	// the revision of the deletion, or of the change that left the selector.
 	RV int64 `json:"rv"`
 }
 
-// FinalizingLabel, with any value, marks an object that is being deleted and still has a
-// finalizer: a server stores it with a deletionTimestamp, and its removal takes an update
-// that finds no finalizer left.
+// FinalizingLabel, with any value, marks an object that has a deletionTimestamp and still has
+// a finalizer. An update that removes the last finalizer removes the object.
 const FinalizingLabel = "watchsim/finalizing"
 
-// Scope is the part of a resource that a list or watch asks for. Empty fields
+// Scope is the part of a resource that a list or watch requests. Empty fields
 // mean "any".
 type Scope struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -103,12 +102,12 @@ const (
 	MatchNotOlderThan Match = "NotOlderThan"
 )
 
-// RVUnset is the RV of a request that names no resourceVersion, as opposed to
-// the explicit resourceVersion "0".
+// RVUnset is the RV of a request without a resourceVersion, as opposed to the
+// explicit resourceVersion "0".
 const RVUnset int64 = -1
 
-// Pending is the Return of an operation whose response never came, and the
-// Closed of a stream that was still open at the end.
+// Pending is the Return of an operation that got no response, and the Closed of a
+// stream that was still open at the end.
 const Pending int64 = -1
 
 // Code classifies how a request failed; empty means it succeeded.
@@ -123,26 +122,26 @@ const (
 	Expired       Code = "Expired"  // 410 Gone
 	TooLarge      Code = "TooLarge" // the RV lies in the future
 	Invalid       Code = "Invalid"  // 400, 422: the request itself is wrong
-	TooMany       Code = "TooMany"  // 429: try again later; nothing happened
+	TooMany       Code = "TooMany"  // 429: retry later; the request had no effect
 	// Unknown is a timeout, a lost connection or a crashed server: a write may
 	// or may not have taken effect.
 	Unknown Code = "Unknown"
-	// Unavailable means that the server refused before trying: no effect.
+	// Unavailable means that the server refused the request: no effect.
 	Unavailable Code = "Unavailable"
 )
 
-// Answer tells the answers apart that are Unknown: the server did answer, and said that
-// it had failed. It is empty where none came, or where nobody recorded it.
+// Answer distinguishes the responses with Code Unknown, in which the server reported a
+// failure. It is empty if there was no response, or it was not recorded.
 type Answer string
 
-// The answers that say nothing of what became of a request.
+// The responses that leave the outcome of a request unknown.
 const (
-	// InternalError is a 500 that is the server's own doing.
+	// InternalError is a 500 that the server itself caused.
 	InternalError Answer = "InternalError"
-	// TimedOut is a 504: the server gave up waiting.
+	// TimedOut is a 504: the request timed out in the server.
 	TimedOut Answer = "Timeout"
-	// StoreError is an error of etcd, or of the connection to it, that the server passes
-	// on as a 500.
+	// StoreError is an error of etcd, or of the connection to it, that the server returns
+	// as a 500.
 	StoreError Answer = "StoreError"
 )
 
@@ -155,9 +154,9 @@ type Operation struct {
 	Call   int64  `json:"call"`
 	Return int64  `json:"return"` // Pending if no response came
 
-	// The request. Object is what a create or update meant to write (its RV is
-	// 0, its UID empty for creates), or for a delete the UID that it requires.
-	// Precondition is the RV an update or delete requires the stored object to have, 0
+	// The request. Object is what a create or update is to write (its RV is 0, its
+	// UID empty for creates), or for a delete the UID that it requires.
+	// Precondition is the RV that an update or delete requires of the stored object, 0
 	// for none.
 	Scope        Scope    `json:"scope"`
 	Selector     Selector `json:"selector"`
@@ -169,28 +168,28 @@ type Operation struct {
 	// Continues is the ID of the list operation whose continue token this page
 	// used, 0 for a first page. IDs start at 1.
 	Continues int `json:"continues,omitempty"`
-	// Touch says that a get is made by a write that returns the newest state and writes nothing, unless the stored value
-	// is stale: an update that leaves the object as it is. In what was imported, it may have written what it returns.
+	// Touch says that a get is done by an update that does not change the object: it returns the newest state and writes
+	// nothing, unless the stored value is stale. In imported histories, it may have written what it returns.
 	Touch bool `json:"touch,omitempty"`
 	// Patch is the labels that a touch sets. It writes unless the object has them, so that
-	// a state of the object may return.
+	// an earlier state of the object may recur.
 	Patch map[string]string `json:"patch,omitempty"`
 
 	// The response. ResultRV is the list's RV, or that of the object written or
-	// read; for a delete, the RV of the deletion where the server tells it.
+	// read; for a delete, the RV of the deletion if the server returns it.
 	Err     Code   `json:"err,omitempty"`
 	Message string `json:"message,omitempty"`
 	Answer  Answer `json:"answer,omitempty"`
-	// ErrRV is the revision that the storage's error names, RVUnset if it names none; 0 if
-	// nobody looked below the API, which shows neither that nor all preconditions.
+	// ErrRV is the revision in the storage's error, RVUnset if it has none; 0 if requests
+	// were recorded at the API, which shows neither that nor all preconditions.
 	ErrRV     int64    `json:"errRV,omitempty"`
 	ResultRV  int64    `json:"resultRV,omitempty"`
 	Objects   []Object `json:"objects,omitempty"`
-	HasMore   bool     `json:"hasMore,omitempty"`   // a continue token came back
+	HasMore   bool     `json:"hasMore,omitempty"`   // a continue token was returned
 	Remaining int64    `json:"remaining,omitempty"` // remainingItemCount, -1 if absent
 }
 
-// Patched returns labels with those of the patch set.
+// Patched returns labels with the patch applied.
 func (op *Operation) Patched(labels map[string]string) map[string]string {
 	if len(op.Patch) == 0 {
 		return labels
@@ -215,20 +214,20 @@ type Stream struct {
 	// Bookmarks is allowWatchBookmarks; InitialEvents is sendInitialEvents.
 	Bookmarks     bool `json:"bookmarks,omitempty"`
 	InitialEvents bool `json:"initialEvents,omitempty"`
-	// Resumes is the ID of the operation or stream this one continues from, as
-	// the list-watch protocol has it; 0 for none.
+	// ResumesStream and ResumesList are the ID of the stream or list that this one
+	// continues from in the list-watch protocol; 0 for none.
 	ResumesStream int `json:"resumesStream,omitempty"`
 	ResumesList   int `json:"resumesList,omitempty"`
 	// Consumer describes who reads: fast, slow, hiccuping, stalled.
 	Consumer string `json:"consumer,omitempty"`
-	// Timeout is how long the client asked for the stream to last at most
-	// (timeoutSeconds), in nanoseconds; 0 if it did not say.
+	// Timeout is the longest duration that the client requested for the stream
+	// (timeoutSeconds), in nanoseconds; 0 for none.
 	Timeout int64 `json:"timeout,omitempty"`
-	// Mutates says that the API server itself writes over each object that the
-	// cache delivers for this stream, once the client's copy has been made.
+	// Mutates says that the API server itself mutates each object that the cache
+	// delivers for this stream, after copying it for the client.
 	Mutates bool `json:"scribbles,omitempty"`
 
-	// Err is why the watch could not be opened, if it could not.
+	// Err is why the watch could not be opened, OK if it was.
 	Err     Code   `json:"err,omitempty"`
 	Message string `json:"message,omitempty"`
 	Answer  Answer `json:"answer,omitempty"`
@@ -241,7 +240,7 @@ type Stream struct {
 	Reason CloseReason `json:"reason,omitempty"`
 }
 
-// CloseReason is what a client knows of why its stream ended.
+// CloseReason is why a stream ended, as far as its client knows.
 type CloseReason string
 
 // The ways a stream ends, seen from the client.
@@ -278,14 +277,14 @@ type Event struct {
 	Answer     Answer `json:"answer,omitempty"`
 }
 
-// Truth is what etcd committed, read from etcd's own log and never from the
-// cache under test.
+// Truth is the ground truth: what etcd committed, read from etcd's own log and never
+// from the cache under test.
 type Truth struct {
 	// Changes are the committed changes of the watched resource, in order of RV.
 	Changes []Change
 	// Compactions are in the order in which they were committed.
 	Compactions []Compaction
-	// Revision is the last revision etcd committed, whatever it changed.
+	// Revision is the last revision that etcd committed, whatever it changed.
 	Revision int64
 }
 
@@ -293,19 +292,19 @@ type Truth struct {
 type Change struct {
 	RV      int64 `json:"rv"`
 	Deleted bool  `json:"deleted,omitempty"`
-	// Expired reports whether etcd deleted the object by itself, because its lease had
-	// expired: no request did.
+	// Expired says that etcd itself deleted the object, because its lease had expired: no
+	// request did.
 	Expired bool `json:"expired,omitempty"`
 	// Object is the new state; for a deletion, the last one.
 	Object Object `json:"object"`
 }
 
-// Compaction is one committed compaction: history at and below RV is gone,
-// but for the state at RV itself.
+// Compaction is one committed compaction: history at and below RV is discarded,
+// except for the state at RV itself.
 type Compaction struct {
 	RV int64 `json:"rv"`
-	// Time is when the compaction was requested at the earliest, in simulated
-	// nanoseconds; Pending if unknown.
+	// Time is the earliest time at which the compaction can have been requested, in
+	// simulated nanoseconds; Pending if unknown.
 	Time int64 `json:"time"`
 }
 
@@ -316,8 +315,8 @@ type Fault struct {
 	End   int64  `json:"end"`
 	Note  string `json:"note,omitempty"`
 	// Processes are what it acted on: etcd members, API servers and clients, by
-	// the names that operations and streams have for them. None means that it
-	// may have acted on any.
+	// their names in operations and streams. None means that it may have acted
+	// on any.
 	Processes []string `json:"processes,omitempty"`
 }
 
@@ -327,14 +326,14 @@ type Informer struct {
 	Server  string   `json:"server"`
 	Scope   Scope    `json:"scope"`
 	Objects []Object `json:"objects"`
-	// LastSyncRV is the RV the informer says it has reached.
+	// LastSyncRV is the informer's lastSyncResourceVersion.
 	LastSyncRV int64 `json:"lastSyncRV"`
-	// Notifications are what its handler was told, in order; nil if nobody recorded it.
+	// Notifications are the calls of its handler, in order; nil if not recorded.
 	Notifications []Notification `json:"notifications,omitempty"`
 }
 
-// Notification is one call of an informer's handler: that an object is there, has changed,
-// or is gone.
+// Notification is one call of an informer's handler: an object was added, updated or
+// deleted.
 type Notification struct {
 	Time   int64     `json:"time"`
 	Type   EventType `json:"type"`

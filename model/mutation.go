@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// A consumer may mutate a delivered object, and nobody else may see that. The test
-// is a mark that names the stream, written over everything that was received. No
-// writer writes such a mark, so whoever reads one sees a mutation by that stream.
-// Recorded histories hold the mark, so its text stays.
+// A consumer may mutate a delivered object, and nobody else may see that. To test it,
+// some consumers overwrite every object that they receive with a mark that names the
+// stream. No writer writes a mark, so whoever reads one sees a mutation by that
+// stream. Recorded histories contain the mark, so its text must not change.
 const scribbled = "scribbled over by stream "
 
-// MutationMark is what the consumer of a stream leaves in the objects it received.
+// MutationMark returns the mark that the consumer of a stream leaves in the objects it receives.
 func MutationMark(stream int) string { return scribbled + strconv.Itoa(stream) }
 
 // MutatedBy returns the stream whose consumer left its mark anywhere in the
@@ -26,7 +26,7 @@ func MutatedBy(object *Object) (stream int, found bool) {
 			return stream, true
 		}
 	}
-	// The lowest stream, so that the answer does not depend on the order of a map.
+	// The lowest stream, so that the result does not depend on the order of a map.
 	for name, value := range object.Labels {
 		for _, text := range []string{name, value} {
 			if by, marked := markIn(text); marked && (!found || by < stream) {
@@ -46,8 +46,8 @@ func markIn(text string) (stream int, found bool) {
 	return stream, err == nil
 }
 
-// Mutate leaves the mark of a stream wherever the object has room for it.
-// It changes the labels in place, as a careless consumer does.
+// Mutate overwrites the fields of an object with the mark of a stream. It changes
+// the labels in place, as a careless consumer does.
 func Mutate(object *Object, stream int) {
 	mark := MutationMark(stream)
 	object.Value, object.Node = mark, mark

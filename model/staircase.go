@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// Moment says that something had reached an RV by a time, or not before it, and what shows
-// that: an operation, or a stream and the event that brought the RV; no event for a stream
-// that was refused, and nothing where somebody looked at etcd or at a cache.
+// Moment says that something had reached an RV by a time, or not before it, and the evidence:
+// an operation, or a stream and the event with the RV; no event for a stream that was
+// refused, and nothing for a sample of etcd or of a cache.
 type Moment struct {
 	Time, RV  int64
 	Operation *Operation
@@ -16,10 +16,10 @@ type Moment struct {
 	Event     *Event
 }
 
-// Staircase is moments in order of time and of RV.
+// Staircase has moments in order of time and of RV.
 type Staircase []Moment
 
-// NewStaircase sorts moments and drops those that show no higher RV than the ones before.
+// NewStaircase sorts moments and drops those with no higher RV than an earlier one.
 func NewStaircase(moments []Moment) Staircase {
 	slices.SortStableFunc(moments, func(a, b Moment) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(b.RV, a.RV))

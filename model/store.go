@@ -9,21 +9,21 @@ import (
 // Forever is the Until of a version that was never superseded.
 const Forever int64 = math.MaxInt64
 
-// Version is what one change made of an object. It is the object's current
-// version at every revision in [RV, Until).
+// Version is the state of an object after one change. It is current at every revision
+// in [RV, Until).
 type Version struct {
 	RV    int64
 	Until int64
 	// Object carries RV as its own; nil if the change was a deletion.
 	Object *Object
-	// Expired reports whether the change was a deletion that nobody asked for.
+	// Expired says that the change was a deletion by etcd itself.
 	Expired bool
 }
 
-// Store is the content of a resource over all of etcd's history. It answers
-// what was stored at any revision. It is immutable and safe for concurrent use.
+// Store is the content of a resource at every revision of etcd's history. It is
+// immutable and safe for concurrent use.
 //
-// Building one is linear in the number of changes, but for sorting the keys.
+// Building one is linear in the number of changes, apart from sorting the keys.
 type Store struct {
 	steps    []step
 	keys     []Key
@@ -35,7 +35,7 @@ type Store struct {
 	parts map[Scope][]int32
 }
 
-// step is one change with what a watch needs to know of it.
+// step is one change, with what a watch needs to know about it.
 type step struct {
 	rv   int64
 	key  Key
@@ -44,8 +44,8 @@ type step struct {
 	last *Object // prev at rv, as a DELETED event carries it; nil if prev is
 }
 
-// NewStore builds the store that the truth's changes make, one by one, out of an
-// empty one. The changes must be in strictly increasing order of RV.
+// NewStore builds the store by applying the truth's changes in order to an empty
+// one. The changes must be in strictly increasing order of RV.
 //
 // The RV of a stored object is that of its change, whatever Change.Object.RV
 // says, and the last state of a deleted object is that of the change before the
@@ -56,8 +56,8 @@ func NewStore(truth *Truth) *Store {
 		versions: make(map[Key][]Version),
 		parts:    make(map[Scope][]int32),
 	}
-	// Pointers into objects are handed out, so it must never grow: each change
-	// adds at most two.
+	// The store has pointers into objects, so it must never be reallocated: each
+	// change adds at most two.
 	objects := make([]Object, 0, 2*len(truth.Changes))
 	at := func(o *Object, rv int64) *Object {
 		objects = append(objects, *o)
@@ -146,8 +146,8 @@ func (s *Store) Count(scope Scope, selector Selector, rv int64) int {
 	return count
 }
 
-// keysWithin returns a range of keys among which are all those within scope. The
-// keys of a namespace stand together, as they share a prefix.
+// keysWithin returns a range of keys that contains all those within scope. The keys of
+// a namespace are adjacent, as they share a prefix.
 func (s *Store) keysWithin(scope Scope) (first, end int) {
 	if scope.Namespace == "" {
 		return 0, len(s.keys)

@@ -5,36 +5,36 @@ import "slices"
 // This file is the specification of a watch: what may arrive on one stream, as
 // a state machine. It reads best from the top.
 //
-// A client asks for a [Watch]. The stream begins in the state [Start] returns,
+// A client requests a [Watch]. The stream begins in the state that [Start] returns,
 // and each event takes it to one of the states that [Step] returns. No state
-// means that the event breaks the specification. At any time the stream may
-// end; [Complete] says whether it then had everything.
+// means that the event breaks the specification. The stream may end at any time;
+// [Complete] says whether it then has everything.
 //
-// A resourceVersion orders all changes, so that nearly every step has one
-// outcome. The exception is the RV at which an initial block was taken, which
-// the server does not say until the block is complete, and often not then
-// either: [Step] returns one state for each that is possible.
+// ResourceVersions order all changes, so that nearly every step has one outcome.
+// The exception is the RV at which the initial block, the initial events, was
+// taken. The server says it at the end of the block, or never: [Step] returns one
+// state for each possible RV.
 
-// Watch is what a client asks for when it opens a watch.
+// Watch is what a client requests when it opens a watch.
 type Watch struct {
 	Scope    Scope
 	Selector Selector
-	// RV is resourceVersion, RVUnset if the request names none.
+	// RV is resourceVersion, RVUnset if the request has none.
 	RV int64
 	// Bookmarks is allowWatchBookmarks, InitialEvents is sendInitialEvents.
 	Bookmarks, InitialEvents bool
-	// Committed is the highest RV that any client had been told of when the
-	// watch was called.
+	// Committed is the highest RV that any client had observed when the watch was
+	// called.
 	Committed int64
 }
 
-// Watch returns what a stream asked for, but for what had been committed by then.
+// Watch returns what a stream requested, without Committed.
 func (s *Stream) Watch() Watch {
 	return Watch{Scope: s.Scope, Selector: s.Selector, RV: s.RV, Bookmarks: s.Bookmarks, InitialEvents: s.InitialEvents}
 }
 
-// Refusal returns why a watch was refused: the error it was opened with, or the ERROR
-// event that came first. Kubernetes answers a watch it cannot serve with the latter.
+// Refusal returns why a watch was refused: the error of the request, or the ERROR event
+// that came first, with which Kubernetes refuses a watch it cannot serve.
 func (s *Stream) Refusal() Code {
 	if s.Err == OK && len(s.Events) > 0 && s.Events[0].Type == Error {
 		return s.Events[0].Err
@@ -47,9 +47,9 @@ func (s *Stream) Mark() int {
 	return slices.IndexFunc(s.Events, func(e Event) bool { return e.InitialEnd })
 }
 
-// Beginning returns the RV that a stream starts from, and how many events its initial
-// block has. Without a mark the block is taken to be all ADDED events that come first;
-// some of them may have come after it.
+// Beginning returns the RV that a stream starts from, and the size of its initial block.
+// Without a mark the block is assumed to be all ADDED events that come first; some of
+// them may follow it.
 func (s *Stream) Beginning() (rv int64, block int) {
 	if !s.Watch().HasBlock() {
 		return s.RV, 0
@@ -64,28 +64,27 @@ func (s *Stream) Beginning() (rv int64, block int) {
 	return rv, block
 }
 
-// HasBlock reports whether the stream begins with the current state, as ADDED
-// events that stand for no change: the initial block. A watch from RV 0 or from
-// none begins with one, and so does one with sendInitialEvents. Any other begins
-// with the first change after its RV.
+// HasBlock reports whether the stream begins with an initial block: the current state,
+// as ADDED events that are not changes. A watch from RV 0 or without an RV begins with
+// one, and so does one with sendInitialEvents. Any other begins with the first change
+// after its RV.
 func (w Watch) HasBlock() bool { return w.InitialEvents || w.RV == 0 || w.RV == RVUnset }
 
-// MustMark reports whether the end of the initial block has to be marked, by a
-// bookmark annotated k8s.io/initial-events-end.
+// MustMark reports whether a bookmark annotated k8s.io/initial-events-end must mark
+// the end of the initial block.
 func (w Watch) MustMark() bool { return w.InitialEvents && w.Bookmarks }
 
 // MayMark reports whether the end of the initial block may be marked. An API
 // server with WatchList treats a watch with RV 0 or unset that allows bookmarks
-// as one that asks for initial events (SetListOptionsDefaults in apimachinery).
+// as one with sendInitialEvents (SetListOptionsDefaults in apimachinery).
 func (w Watch) MayMark() bool { return w.HasBlock() && w.Bookmarks }
 
 // Oldest returns the lowest RV at which the initial block may be taken. With
-// sendInitialEvents, that is the RV asked for, or whatever has been committed if
-// none was.
+// sendInitialEvents, that is the requested RV, or else Committed.
 //
-// A watch without an RV and without sendInitialEvents should be at the newest,
-// by the documentation, but is not held to it: Kubernetes' cacher serves it from
-// any state it has (getWatchCacheResourceVersion calls it the legacy case).
+// By the documentation, a watch without an RV and without sendInitialEvents starts
+// from the most recent state, but that is not required here: Kubernetes' cacher serves
+// it from any state it has (getWatchCacheResourceVersion calls it the legacy case).
 func (w Watch) Oldest() int64 {
 	switch {
 	case !w.InitialEvents:
@@ -96,7 +95,7 @@ func (w Watch) Oldest() int64 {
 	return w.RV
 }
 
-// Stage is how far a stream has come.
+// Stage is the progress of a stream.
 type Stage int
 
 // The stages of a stream, in their order. A stream without an initial block goes
@@ -111,11 +110,11 @@ const (
 // StreamState is the state of one stream.
 type StreamState struct {
 	Stage Stage
-	// RV is, in the block, the RV whose state the block is. Of a live stream it
-	// is the position: all that the stream is owed up to there has arrived.
+	// RV is, within the block, the RV at which the block was taken. For a live
+	// stream it is the position: all that it is owed up to there has arrived.
 	RV int64
 	// Sent are the keys of the block that have arrived, in the order of arrival.
-	// It must not be changed. Size is how many the block has.
+	// It must not be changed. Size is the number of objects in the block.
 	Sent []Key
 	Size int
 }
@@ -129,8 +128,8 @@ func (s StreamState) Equal(other StreamState) bool {
 func Start() StreamState { return StreamState{} }
 
 // Step returns the states that a stream can be in after an event; none if the
-// event is not allowed. Reached is the highest revision that etcd can have been
-// at when the event arrived: nothing arrives before it is committed.
+// event is not allowed. Reached is the highest revision that etcd can have reached
+// when the event arrived: nothing arrives before it is committed.
 func Step(store *Store, w Watch, state StreamState, event *Event, reached int64) []StreamState {
 	if state.Stage == Ended {
 		return nil // an ERROR is the last event
@@ -146,7 +145,7 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 			return nil
 		}
 	case Bookmark:
-		// RVs below 1 mean something else: there is no going on from them.
+		// A client cannot resume from RVs below 1, which mean something else.
 		if !w.Bookmarks || event.RV < 1 || event.RV > reached {
 			return nil
 		}
@@ -175,7 +174,7 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 }
 
 // blockRVs returns the RVs at which an initial block can be taken, one for each
-// matching state there ever was since the oldest that was asked for.
+// matching state since the oldest allowed one.
 func blockRVs(store *Store, w Watch) []int64 {
 	rvs := []int64{w.Oldest()}
 	for _, t := range store.Owed(w.Scope, w.Selector, w.Oldest(), store.LastRV()) {
@@ -187,8 +186,8 @@ func blockRVs(store *Store, w Watch) []int64 {
 // stepBlock is a step within the initial block. The block is the state that
 // matches scope and selector at one RV: each object once, as ADDED, in any order.
 //
-// It ends with the mark, where there is one; else with the last of its objects.
-// Only there is it certain that etcd had reached the RV of the block.
+// It ends with the mark if there is one, or else with the last of its objects.
+// Only then is it certain that etcd had reached the RV of the block.
 func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached int64) []StreamState {
 	if event.Type == Bookmark {
 		complete := len(state.Sent) == state.Size
@@ -211,9 +210,9 @@ func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached i
 	return next
 }
 
-// stepLive is a step of a stream that has everything up to position. The next
-// event is the next one owed, whole and unaltered: nothing is left out, nothing
-// comes twice, and nothing comes early. Or it is a bookmark.
+// stepLive is a step of a stream that has everything up to position. The next event
+// must be a bookmark or exactly the next one owed: nothing is missing, duplicate,
+// altered or early.
 func stepLive(store *Store, w Watch, position int64, event *Event) []StreamState {
 	if event.Type == Bookmark {
 		if event.InitialEnd || !promises(store, w, position, event.RV) {
@@ -229,16 +228,16 @@ func stepLive(store *Store, w Watch, position int64, event *Event) []StreamState
 }
 
 // promises reports whether a stream that has everything up to position may send
-// a bookmark at rv. A bookmark says that everything up to its RV has arrived, so
-// that a client may resume from it. It may repeat the one before.
+// a bookmark at rv. Everything up to the RV of a bookmark must have arrived, so that
+// a client may resume from it. It may repeat the previous bookmark.
 func promises(store *Store, w Watch, position, rv int64) bool {
 	next, owed := store.NextOwed(w.Scope, w.Selector, position)
 	return rv >= position && (!owed || next.RV > rv)
 }
 
-// fail is the step of an ERROR. It carries a status. A stream that is open may
-// fail at any time and for any reason; how a server answers a watch that it does
-// not serve at all is for [Window] to say.
+// fail is the step of an ERROR, which must carry a status. An open stream may fail at
+// any time and for any reason; [MayRefuse] says with which errors a server may refuse
+// a watch.
 func fail(w Watch, state StreamState, event *Event, reached int64) []StreamState {
 	if event.Err == OK && event.Message == "" {
 		return nil
@@ -261,7 +260,7 @@ func Complete(store *Store, w Watch, state StreamState, revision int64) bool {
 	case state.Stage == Opened && !w.HasBlock():
 		position = w.RV
 	case state.Stage == Opened:
-		// An empty state takes no event, unless its end has to be marked.
+		// An empty state needs no event, unless a bookmark must mark its end.
 		return !w.MustMark() && w.Oldest() <= revision && store.Count(w.Scope, w.Selector, revision) == 0
 	}
 	_, owed := store.NextOwed(w.Scope, w.Selector, position)

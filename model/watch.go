@@ -13,8 +13,8 @@ func (s Scope) Contains(key Key) bool {
 // Empty reports whether the selector matches everything.
 func (s Selector) Empty() bool { return len(s.Labels) == 0 && s.Node == "" }
 
-// Matches reports whether the object satisfies every condition of the selector.
-// No object at all satisfies none.
+// Matches reports whether the object satisfies every condition of the selector. A nil
+// object matches no selector.
 func (s Selector) Matches(object *Object) bool {
 	if object == nil || (s.Node != "" && s.Node != object.Node) {
 		return false
@@ -27,7 +27,7 @@ func (s Selector) Matches(object *Object) bool {
 	return true
 }
 
-// Transition is one event that a watch is owed, apart from its initial block.
+// Transition is one event that a watch is owed, other than initial events.
 type Transition struct {
 	Type EventType
 	// RV is the revision of the change.
@@ -36,14 +36,13 @@ type Transition struct {
 	Object *Object
 }
 
-// Owed returns what a watch over scope and selector is owed for the changes in
-// (from, to], in order.
+// Owed returns the events that a watch over scope and selector is owed for the changes
+// in (from, to], in order.
 //
-// An event's type follows from whether the object matched the selector before
-// the change and whether it does after it, not from what the writer did: an
-// update that makes an object match is ADDED, one that makes it match no more is
-// DELETED. A DELETED event carries the last state that matched, at the RV of the
-// change that ended it.
+// The type of an event depends on whether the object matches the selector before
+// and after the change, not on the kind of write: an update is ADDED if the object
+// starts to match, and DELETED if it no longer matches. A DELETED event carries the
+// last state that matched, with the RV of the change.
 func (s *Store) Owed(scope Scope, selector Selector, from, to int64) []Transition {
 	var owed []Transition
 	for i := range s.stepsWithin(scope, from, to) {
@@ -65,8 +64,8 @@ func (s *Store) NextOwed(scope Scope, selector Selector, after int64) (Transitio
 	return Transition{}, false
 }
 
-// stepsWithin goes through steps among which are all those within scope that
-// have an RV in (from, to].
+// stepsWithin yields steps with an RV in (from, to], including all those within
+// scope.
 func (s *Store) stepsWithin(scope Scope, from, to int64) iter.Seq[int] {
 	first, end := s.after(from), s.after(to)
 	return func(yield func(int) bool) {
@@ -82,8 +81,8 @@ func (s *Store) stepsWithin(scope Scope, from, to int64) iter.Seq[int] {
 	}
 }
 
-// transition returns the event that a change is to a watch over scope and
-// selector; false if it is none.
+// transition returns the event that a watch over scope and selector receives for a
+// change; false if it receives none.
 func (st *step) transition(scope Scope, selector Selector) (Transition, bool) {
 	if !scope.Contains(st.key) {
 		return Transition{}, false

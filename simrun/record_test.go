@@ -200,7 +200,7 @@ func TestWhatWasRecordedBeforeAKillIsThere(t *testing.T) {
 	require.Error(t, c.Wait())
 
 	stdout := simrunExits(t, exitPassed, "check", out)
-	require.Contains(t, stdout, "cut short: this is what had been recorded by 20")
+	require.Contains(t, stdout, "cut short: recorded until 20")
 
 	code, _, notes := simrun(t, "import", "history", out, "-o", filepath.Join(t.TempDir(), "imported.jsonl"))
 	require.Equal(t, exitPassed, code, notes)

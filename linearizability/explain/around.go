@@ -9,17 +9,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// What still counts as being around a violation.
+// What is close enough in time to a violation to be reported.
 const (
-	// faultsBefore: the effects of a fault outlive it by about this much.
+	// faultsBefore is about how long a fault has effects after it ends.
 	faultsBefore = 5 * time.Second
-	// endsBefore is how far back ends of streams are looked for.
+	// endsBefore is how far back ends of streams are searched for.
 	endsBefore = 10 * time.Second
-	// together is how close the ends of streams must be to have one cause.
+	// together is how close in time the ends of streams with one cause are.
 	together = 500 * time.Millisecond
 )
 
-// around says what went on when a violation showed.
+// around describes the faults, compactions and ends of streams near a violation.
 func (e *Explainer) around(when int64, server string) string {
 	sentences := []string{e.faults(when)}
 	if floor := e.compactions(when); floor != "" {
@@ -31,7 +31,7 @@ func (e *Explainer) around(when int64, server string) string {
 	return join(sentences)
 }
 
-// faults names those under way, those that had just ended, or the last of all.
+// faults names the active faults, those that had just ended, or the last one.
 func (e *Explainer) faults(when int64) string {
 	var during, recent []string
 	var last *model.Fault
@@ -67,10 +67,10 @@ func (e *Explainer) faults(when int64) string {
 	return fmt.Sprintf("At %s %s%s.", model.At(when), active, besides)
 }
 
-// nameOf is the name of a fault, with its note.
+// nameOf returns the name of a fault, with its note.
 func nameOf(fault *model.Fault) string { return strings.TrimSpace(fault.Name + " " + fault.Note) }
 
-// compactions names the last one that etcd may have made by then.
+// compactions names the last compaction that etcd may have made by then.
 func (e *Explainer) compactions(when int64) string {
 	var last *model.Compaction
 	for c := range model.Each(e.history.Truth.Compactions) {
@@ -89,12 +89,12 @@ func (e *Explainer) compactions(when int64) string {
 	return fmt.Sprintf("etcd's compaction at RV %d had been requested at %s.", last.RV, model.At(last.Time))
 }
 
-// ends looks for what a history shows of a cache that relists: it ends all its
-// streams at once. A server that stops or crashes does so, too.
+// ends looks for signs of a cache that reinitialised: it ends all its streams at
+// once. A server that stops or crashes does so, too.
 func (e *Explainer) ends(when int64, server string) string {
 	batch, stayed := e.endedTogether(when, server)
 	if len(batch) == 0 {
-		return fmt.Sprintf("In the %v before, %s ended no stream: nothing shows that its cache was reinitialized.", endsBefore, server)
+		return fmt.Sprintf("In the %v before, %s ended no stream: nothing shows that its cache reinitialised.", endsBefore, server)
 	}
 	last := batch[len(batch)-1].Closed
 	ids := make([]string, len(batch))
@@ -106,13 +106,13 @@ func (e *Explainer) ends(when int64, server string) string {
 		text = fmt.Sprintf("Stream %s of %s had ended at %s, not closed by its client", ids[0], server, model.At(last))
 	}
 	if stayed > 0 {
-		return text + fmt.Sprintf(", while %s stayed open: the cache had not been reinitialized.", model.Plural(stayed, "other"))
+		return text + fmt.Sprintf(", while %s stayed open: the cache had not reinitialised.", model.Plural(stayed, "other"))
 	}
-	return text + ", and no other stream stayed open: the cache may have been reinitialized, or the server stopped."
+	return text + ", and no other stream stayed open: the cache may have reinitialised, or the server stopped."
 }
 
-// endedTogether returns the streams that a server ended at one time, the last such
-// time before another, in order; stayed is how many others were open and went on.
+// endedTogether returns, in order, the streams that a server ended at about the same
+// time, the last such time before when; stayed is how many others stayed open.
 func (e *Explainer) endedTogether(when int64, server string) (batch []*model.Stream, stayed int) {
 	ended := e.streamsWhere(func(s *model.Stream) bool {
 		return s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&

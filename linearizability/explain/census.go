@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// counted says what was counted of a server that a violation is about: all that
-// is known of what happens inside of it.
+// counted lists the samples of the server that a violation is about, which are all
+// that is known of its internals.
 func (e *Explainer) counted(server string) string {
 	var facts []string
 	for census := range model.Each(e.history.Censuses) {
@@ -31,7 +31,7 @@ func (e *Explainer) counted(server string) string {
 
 func fact(c *model.Census) string {
 	when := map[model.Phase]string{
-		model.Serving: "while it served", model.Left: "after its clients had left", model.Stopped: "after it had been stopped",
+		model.Serving: "while it served", model.Left: "after its clients had left", model.Stopped: "after it had stopped",
 	}[c.Phase]
 	watchers := ""
 	if c.Watchers != model.Uncounted {
@@ -40,8 +40,8 @@ func fact(c *model.Census) string {
 	return fmt.Sprintf("at %s, %s, %s%s over %d on etcd, and %s", model.At(c.Time), when, model.Plural(c.Streams, "client watch"), watchers, c.EtcdWatches, model.Plural(c.Goroutines, "goroutine"))
 }
 
-// mutators names the streams whose consumers left their marks on what a
-// violation is about.
+// mutators names the stream whose consumer mutated the object that a violation is
+// about.
 func (e *Explainer) mutators(v linearizability.Violation) string {
 	if v.Guarantee != linearizability.Isolated {
 		return ""
@@ -56,16 +56,16 @@ func (e *Explainer) mutators(v linearizability.Violation) string {
 	for _, object := range objects {
 		id, found := model.MutatedBy(object)
 		if s := e.stream(id); found && s != nil {
-			return fmt.Sprintf("It bears the mark of stream %d of client %s on %s, opened at %s for %s: there, the API server mutates each object that the cache delivers, once the client's copy has been made. "+
+			return fmt.Sprintf("It has the mark of stream %d of client %s on %s, opened at %s for %s: there, the API server mutates each object that the cache delivers, after copying it for the client. "+
 				"The cache must have handed the same object to both.", s.ID, s.Client, s.Server, model.At(s.Call), model.Query(s.Scope, s.Selector))
 		}
 	}
 	return ""
 }
 
-// converging says what an informer ended up with, and what it last heard.
+// converging describes the final state of an informer, and what it last received.
 func (e *Explainer) converging(informer *model.Informer) string {
-	text := fmt.Sprintf("The informer of client %s on %s, for %s, held %s when the run ended at %s, and said that it had reached RV %d.",
+	text := fmt.Sprintf("The informer of client %s on %s, for %s, held %s when the run ended at %s, and reported RV %d.",
 		informer.Client, informer.Server, model.Query(informer.Scope, model.Selector{}), model.Plural(len(informer.Objects), "object"),
 		model.At(e.history.End), informer.LastSyncRV)
 	if e.store != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// The widths of the columns: time, faults under way, etcd, server, client. With
-// two spaces between them and a margin of two they are Columns together.
+// The widths of the columns: time, active faults, etcd, server, client. With two
+// spaces between them and a margin of two they add up to Columns.
 var widths = []int{9, 4, 20, 18, 39}
 
 // The columns.
@@ -22,7 +22,7 @@ const (
 	clientColumn
 )
 
-// Draw draws moments, which are in order of time. It returns nothing for none.
+// Draw draws moments, which must be in order of time. It returns "" if there are none.
 func Draw(moments []Moment) string {
 	if len(moments) == 0 {
 		return ""
@@ -40,8 +40,8 @@ func Draw(moments []Moment) string {
 	return text
 }
 
-// single is the name that moments of a lane have most in common: the one at the
-// mark, if there is one, else the first.
+// single returns the process that a lane is named after: the one of the last marked
+// moment, or else of the first.
 func single(moments []Moment, lane Lane) string {
 	found := ""
 	for _, m := range moments {
@@ -52,7 +52,7 @@ func single(moments []Moment, lane Lane) string {
 	return found
 }
 
-// band is a fault, by the letter that stands for it.
+// band is a fault and its letter.
 type band struct {
 	letter byte
 	moment Moment
@@ -63,7 +63,7 @@ type drawing struct {
 	faults         []band
 }
 
-// bands gives faults their letters.
+// bands assigns letters to faults.
 func (d *drawing) bands(moments []Moment) {
 	for _, m := range moments {
 		if m.Lane == Fault && len(d.faults) < 26 {
@@ -72,7 +72,7 @@ func (d *drawing) bands(moments []Moment) {
 	}
 }
 
-// beat is what a row shows: a moment, or the end of a fault.
+// beat is the content of a row: a moment, or the end of a fault.
 type beat struct {
 	time   int64
 	moment Moment
@@ -80,7 +80,7 @@ type beat struct {
 	begin  *band
 }
 
-// beats are the moments with the ends of faults in between.
+// beats returns the moments, and the ends of faults between them.
 func (d *drawing) beats(moments []Moment) []beat {
 	var beats []beat
 	faults := 0
@@ -105,7 +105,7 @@ func (d *drawing) beats(moments []Moment) []beat {
 	return beats
 }
 
-// row is what a beat shows.
+// row returns the row of a beat.
 func (d *drawing) row(b beat) row {
 	r := make(row, len(widths))
 	r[timeColumn] = model.At(b.time)
@@ -145,7 +145,7 @@ func marked(m Moment, text string) string {
 	return text
 }
 
-// under are the letters of the faults that are under way.
+// under returns the letters of the active faults.
 func (d *drawing) under(b beat) string {
 	var letters []byte
 	for f := range model.Each(d.faults) {
@@ -159,7 +159,7 @@ func (d *drawing) under(b beat) string {
 	return string(letters)
 }
 
-// legend says what a letter stands for.
+// legend returns the line that explains a letter.
 func legend(b band) string {
 	when := "at " + model.At(b.moment.Time)
 	if b.moment.End > b.moment.Time {

@@ -9,11 +9,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// enough is how long another stream must have stayed open after a change for it
-// to say something that the change did not come on it.
+// enough is how long another stream must have stayed open after a change for the
+// absence of the change to be significant.
 const enough = 5 * time.Second
 
-// others says which of the other streams got the first of the changes concerned:
+// others says which other streams received the first of the changes involved:
 // whether one watcher lost it, or one server, or all.
 func (e *Explainer) others(s *model.Stream, witness *linearizability.Witness) string {
 	if e.store == nil || s.Err != model.OK {
@@ -27,9 +27,9 @@ func (e *Explainer) others(s *model.Stream, witness *linearizability.Witness) st
 	return ""
 }
 
-// othersAt sorts the other streams by what they say of the change at rv. Those
-// that got it as it happened, and those that were open and did not, tell of the
-// dispatch; one that began later got it with the state, which says nothing of it.
+// othersAt groups the other streams by whether the change at rv arrived. Those that
+// received it live, and those that were open and did not, tell about the dispatch;
+// one that began later received it with the initial state, which does not.
 func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 	known := e.knownAt(rv)
 	var live, state, without, ended []string
@@ -46,7 +46,7 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 		case arrived >= 0:
 			live = append(live, name+" at "+model.At(s.Events[arrived].Time))
 		case !opened:
-			// It may have started behind the change.
+			// It may have started after the change.
 		case later || (s.Closed == model.Pending && e.history.End-known >= int64(enough)):
 			without = append(without, name)
 		case s.Closed != model.Pending && s.Closed > known:
@@ -64,13 +64,13 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 	say("RV %d had not arrived on %s when that ended.", ended)
 	say("RV %d was part of the initial events of streams opened later: %s.", state)
 	if len(sentences) == 0 {
-		return fmt.Sprintf("No other stream was open that would have had to get RV %d.", rv)
+		return fmt.Sprintf("No other stream was open that should have received RV %d.", rv)
 	}
 	return join(sentences)
 }
 
-// arrival returns which event of a stream brought the change at rv, -1 if none
-// did, and whether anything with a higher RV came.
+// arrival returns which event of a stream delivered the change at rv, -1 if none
+// did, and whether any event with a higher RV arrived before.
 func arrival(s *model.Stream, rv int64) (index int, later bool) {
 	for i := range s.Events {
 		event := &s.Events[i]
@@ -82,8 +82,8 @@ func arrival(s *model.Stream, rv int64) (index int, later bool) {
 	return -1, later
 }
 
-// knownAt returns the earliest time at which anybody showed to know of the change
-// at rv: the call of the write that made it, or the first event that brought it.
+// knownAt returns the earliest evidence of the change at rv: the call of the write
+// that made it, or the first event that delivered it.
 func (e *Explainer) knownAt(rv int64) int64 {
 	known, certain := e.madeAt(rv)
 	if !certain {
@@ -92,8 +92,8 @@ func (e *Explainer) knownAt(rv int64) int64 {
 	return e.knownFrom(rv, known)
 }
 
-// madeAt returns when the write that made the change at rv was called, false if
-// no recorded write says that it did.
+// madeAt returns when the write that made the change at rv was called, false if no
+// recorded write is known to have made it.
 func (e *Explainer) madeAt(rv int64) (called int64, known bool) {
 	op := e.maker(rv)
 	if op == nil {
@@ -102,12 +102,12 @@ func (e *Explainer) madeAt(rv int64) (called int64, known bool) {
 	return op.Call, true
 }
 
-// brought says what another stream had brought, where a witness names it.
+// brought describes the events of other streams that a witness names.
 func (e *Explainer) brought(stream *model.Stream, witness *linearizability.Witness) string {
 	var facts []string
 	for _, other := range witness.Events {
 		if s, _ := e.streamOf(other); s != nil && s != stream {
-			facts = append(facts, fmt.Sprintf("Stream %d of client %s on %s, opened at %s, brought %s.", s.ID, s.Client, s.Server, model.At(s.Call), arrived(other)))
+			facts = append(facts, fmt.Sprintf("Stream %d of client %s on %s, opened at %s, delivered %s.", s.ID, s.Client, s.Server, model.At(s.Call), arrived(other)))
 		}
 	}
 	return join(some(facts))

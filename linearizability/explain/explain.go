@@ -1,26 +1,26 @@
 // Package explain answers one question: what happened around a violation?
 //
 // A [linearizability.Violation] says in one sentence what is wrong. An
-// [Explainer] adds what a person would look up in the history next: who asked
-// for what, what the truth was and who wrote it, what arrived instead, whether
-// others saw the same, and which faults, compactions and ends of streams were
-// about. It only ever repeats what the history holds, and says so where the
+// [Explainer] adds what a person would look up in the history next: the request,
+// what etcd had committed and who wrote it, what arrived instead, whether other
+// streams saw the same, and which faults, compactions and ends of streams were
+// close in time. It only repeats what the history contains, and says so if the
 // history does not tell.
 //
 //   - explain.go: which paragraphs an explanation has, and the text for reports
-//   - stream.go: a watch, what it was owed and what it got
-//   - operation.go: requests, the store that they read and wrote, and how far the
-//     server of a refused watch had got
-//   - elsewhere.go: what other streams got
-//   - census.go: what a server held, who mutated what, and what became of an informer
+//   - stream.go: a watch, the events it was owed and those it received
+//   - operation.go: requests, the objects that they read and wrote, and the RV that
+//     the server of a refused watch had reached
+//   - elsewhere.go: what other streams received
+//   - census.go: samples of a server, who mutated an object, and the state of an informer
 //   - around.go: faults, compactions, and streams that ended together
-//   - knowledge.go: what a client had been told of some objects when it decided something
+//   - knowledge.go: what a client had observed of some objects when it made a decision
 //   - slice.go: the moments that led to a violation, in order
-//   - slice_changes.go: when the changes among them were made
+//   - slice_changes.go: when the changes among them were committed
 //   - moments.go: the same for a whole history, and as a numbered list
-//   - render.go: text in lines that fit an issue, tables, and two lists side by side
-//   - draw.go: moments as a drawing of 100 columns: time runs down the page,
-//     and etcd, the API server and the client have a lane each
+//   - render.go: text wrapped to fit an issue, tables, and two lists side by side
+//   - draw.go: moments as a diagram of 100 columns: time runs down the page, and
+//     etcd, the API server and the client have a lane each
 package explain
 
 import (
@@ -31,15 +31,15 @@ import (
 // Explainer explains violations of one history. It does not change it.
 type Explainer struct {
 	history *model.History
-	// store is nil if the truth is out of order, and so no store.
+	// store is nil if the revisions of etcd's log are out of order.
 	store   *model.Store
 	authors model.Authors
-	// heard is what each client was told that anybody asked about.
+	// heard caches what each client had observed.
 	heard map[string]reports
 }
 
 // New prepares to explain violations that [linearizability.Check] found in a
-// history. That takes as long as a fraction of the check.
+// history. It takes a fraction of the time of the check.
 func New(history *model.History) *Explainer {
 	e := &Explainer{history: history, authors: model.NewAuthors(history), heard: map[string]reports{}}
 	if inOrder(history.Truth.Changes) {
@@ -58,9 +58,9 @@ func inOrder(changes []model.Change) bool {
 	return true
 }
 
-// Explain returns the paragraphs that explain a violation: what was asked for,
-// what should have come of it and what came, what others saw, and what went on.
-// Times are simulated, counted from the start of the run.
+// Explain returns the paragraphs that explain a violation: the request, what was
+// expected and what arrived, what other streams saw, and what else was going on.
+// Times are simulated, from the start of the run.
 func (e *Explainer) Explain(v linearizability.Violation) []string {
 	var paragraphs []string
 	add := func(text string) {
@@ -108,7 +108,7 @@ func (e *Explainer) stream(id int) *model.Stream {
 	return nil
 }
 
-// streamsWhere returns the streams for which something holds.
+// streamsWhere returns the streams that satisfy holds.
 func (e *Explainer) streamsWhere(holds func(*model.Stream) bool) (all []*model.Stream) {
 	for s := range model.Each(e.history.Streams) {
 		if holds(s) {
@@ -118,7 +118,7 @@ func (e *Explainer) streamsWhere(holds func(*model.Stream) bool) (all []*model.S
 	return all
 }
 
-// streamOf returns the stream that holds an event and its place there.
+// streamOf returns the stream that contains an event, and its index there.
 func (e *Explainer) streamOf(event *model.Event) (*model.Stream, int) {
 	for s := range model.Each(e.history.Streams) {
 		for j := range s.Events {
@@ -160,17 +160,17 @@ func (e *Explainer) moment(stream *model.Stream, witness *linearizability.Witnes
 	return when, server
 }
 
-// Report is a violation of a verdict, with what explains it.
+// Report is a violation of a verdict, with its explanation.
 type Report struct {
 	linearizability.Report
-	// Explanation is what happened around it, in paragraphs; only the first violations
+	// Explanation has paragraphs about what happened around it; only the first violations
 	// of a verdict have one.
 	Explanation []string `json:"explanation,omitempty"`
-	// Slice is what led to it, in order of time; the same violations have one.
+	// Slice has what led to it, in order of time; the same violations have one.
 	Slice []Moment `json:"slice,omitempty"`
 }
 
-// Reports puts violations into words, the first so many of them into paragraphs.
+// Reports returns violations for reports, the first most of them with explanations.
 func (e *Explainer) Reports(found []linearizability.Violation, most int) []Report {
 	reports := make([]Report, len(found))
 	for i, violation := range found {

@@ -59,7 +59,7 @@ func TestARevisionThatIsThereTwiceIsNoOrder(t *testing.T) {
 	require.Contains(t, strings.Join(paragraphs, "\n"), "Without an order of revisions nothing else can be judged.")
 }
 
-// violationOf is the first violation of a guarantee.
+// violationOf returns the first violation of a guarantee.
 func violationOf(t *testing.T, h *model.History, guarantee string) linearizability.Violation {
 	violations := check(h).Violations
 	i := slices.IndexFunc(violations, func(v linearizability.Violation) bool { return v.Guarantee.Name == guarantee })
@@ -67,7 +67,7 @@ func violationOf(t *testing.T, h *model.History, guarantee string) linearizabili
 	return violations[i]
 }
 
-// TestEveryRuleHasAnExplanation sees to it that a new one cannot be forgotten.
+// TestEveryRuleHasAnExplanation fails if a new rule has none.
 func TestEveryRuleHasAnExplanation(t *testing.T) {
 	explained := map[string]bool{}
 	for _, twist := range twists {

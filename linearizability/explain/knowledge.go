@@ -8,17 +8,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Decision is a request that follows from what its client had been told before.
+// Decision is a request that depends on what its client had observed before.
 type Decision struct {
 	Client string // as the history names it
-	Time   int64  // when it asked
-	RV     int64  // where the request took effect: nothing later could have been known
+	Time   int64  // when it made the request
+	RV     int64  // where the request took effect: nothing later could have been observed
 }
 
-// Knowledge says in a paragraph what a client had been told of some objects of a resource when it decided something: all that
-// etcd had committed until then, or what it had not been told of, who had done that, and when it was told after all. Being told
-// means that a get, a list or a watch brought that state of the object, or a later one. An answer to the client's own write is not
-// counted: a cache that is filled by lists and watches does not have it.
+// Knowledge returns a paragraph about which changes to some objects of a resource a client had observed when it made a decision:
+// all that etcd had committed until then, or which it had not observed, who had made them, and when the client observed them
+// later. A client has observed a change if a get, a list or a watch returned that state of the object, or a later one. The response
+// to the client's own write does not count, because a cache that lists and watches fill does not have it.
 //
 // It is empty if none of the objects had ever been changed.
 func (e *Explainer) Knowledge(resource string, decision Decision, about func(*model.Object) bool) string {
@@ -49,7 +49,7 @@ func (e *Explainer) Knowledge(resource string, decision Decision, about func(*mo
 	}
 	heard := e.reportsTo(decision.Client)
 	if len(heard) == 0 {
-		return fmt.Sprintf("Of %s, no list and no watch of %s was recorded.", resource, decision.Client)
+		return fmt.Sprintf("No list or watch of %s by %s was recorded.", resource, decision.Client)
 	}
 	var unknown []string
 	var last *model.Change
@@ -64,23 +64,23 @@ func (e *Explainer) Knowledge(resource string, decision Decision, about func(*mo
 		}
 		unknown = append(unknown, fmt.Sprintf("%s (%s), and %s", happened(change), e.author(change.RV), after(at, decision.Time)))
 	}
-	text := fmt.Sprintf("Of %s, %s had been told of ", resource, decision.Client)
+	text := decision.Client + " had observed "
 	switch told := len(changes) - len(unknown); {
 	case len(unknown) == 0:
-		text += fmt.Sprintf("all that this is about, last that %s, %v before.", happened(last), between(when, decision.Time))
+		text += fmt.Sprintf("all relevant changes to %s, the last %v before: %s.", resource, between(when, decision.Time), happened(last))
 	case told == 0:
-		text += "nothing that this is about. "
+		text += fmt.Sprintf("no relevant change to %s. ", resource)
 	default:
-		text += fmt.Sprintf("%s that this is about, last that %s, %v before. ", model.Plural(told, "change"), happened(last), between(when, decision.Time))
+		text += fmt.Sprintf("%s to %s, the last %v before: %s. ", model.Plural(told, "relevant change"), resource, between(when, decision.Time), happened(last))
 	}
 	if len(unknown) > 0 {
-		text += "It had not been told that " + model.Enumerate(some(unknown)) + "."
+		text += "It had not observed that " + model.Enumerate(some(unknown)) + "."
 	}
 	return text
 }
 
-// Told returns when a client was first told of the change at an RV, or of a later state of that object, by a get, a list or a watch; Pending if
-// it never was.
+// Told returns when a client first observed the change at an RV, or a later state of that object, by a get, a list or a watch; Pending if it
+// never did.
 func (e *Explainer) Told(client string, rv int64) int64 {
 	for change := range model.Each(e.history.Truth.Changes) {
 		if change.RV == rv {
@@ -90,12 +90,12 @@ func (e *Explainer) Told(client string, rv int64) int64 {
 	return model.Pending
 }
 
-// after says when somebody was told of what it did not know when it decided.
+// after says when a client observed a change that it had not observed when it decided.
 func after(told, decided int64) string {
 	if told == model.Pending {
-		return "never was"
+		return "never did"
 	}
-	return fmt.Sprintf("was told %v later", between(decided, told))
+	return fmt.Sprintf("did so %v later", between(decided, told))
 }
 
 func between(from, to int64) time.Duration {
@@ -106,18 +106,18 @@ func between(from, to int64) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// report is what a client was told at a time.
+// report is what a client observed at a time.
 type report struct {
 	time  int64
 	rv    int64
 	scope model.Scope
-	// objects are those that it was told of, by key with the RVs of their states. All of them says that there were no others in
+	// objects are the RVs of the observed objects, by key. If all is set, there were no others in
 	// the scope.
 	objects map[model.Key]int64
 	all     bool
 }
 
-// tells reports whether a client then knew of a change, or of a later one to the same object.
+// tells reports whether the report contains a change, or a later one to the same object.
 func (r *report) tells(change *model.Change) bool {
 	if !r.scope.Contains(change.Object.Key()) {
 		return false
@@ -131,7 +131,7 @@ func (r *report) tells(change *model.Change) bool {
 // reports are in order of time.
 type reports []report
 
-// first is when a change was told of, Pending for never.
+// first returns when a change was first observed, Pending for never.
 func (all reports) first(change *model.Change) int64 {
 	for i := range all {
 		if all[i].tells(change) {
@@ -141,7 +141,7 @@ func (all reports) first(change *model.Change) int64 {
 	return model.Pending
 }
 
-// reportsTo are those of lists and watches to a client.
+// reportsTo returns what a client observed by gets, lists and watches.
 func (e *Explainer) reportsTo(client string) (all reports) {
 	if known, is := e.heard[client]; is {
 		return known

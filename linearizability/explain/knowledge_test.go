@@ -19,31 +19,31 @@ func TestKnowledge(t *testing.T) {
 		about    func(*model.Object) bool
 		want     string
 	}{
-		"told of all by events": {
+		"observed all by events": {
 			explain.Decision{Client: "reflector-0", Time: 4500 * ms, RV: 9}, named("x", "z"),
-			"Of pods, reflector-0 had been told of all that this is about, last that b/z was created at RV 8, 489ms before.",
+			"reflector-0 had observed all relevant changes to pods, the last 489ms before: b/z was created at RV 8.",
 		},
-		"told of all by a list": {
+		"observed all by a list": {
 			explain.Decision{Client: "reader-0", Time: 2206 * ms, RV: 6}, named("x", "y"),
-			"Of pods, reader-0 had been told of all that this is about, last that a/x was changed at RV 5, 1ms before.",
+			"reader-0 had observed all relevant changes to pods, the last 1ms before: a/x was changed at RV 5.",
 		},
-		"told of the end of an object by a list without it": {
+		"observed a deletion by a list without the object": {
 			explain.Decision{Client: "reader-0", Time: 6800 * ms, RV: 11}, named("y"),
-			"Of pods, reader-0 had been told of all that this is about, last that a/y was deleted at RV 10, 95ms before.",
+			"reader-0 had observed all relevant changes to pods, the last 95ms before: a/y was deleted at RV 10.",
 		},
-		"not told of the last": {
+		"last change not observed": {
 			explain.Decision{Client: "reflector-0", Time: 5005 * ms, RV: 12}, named("x", "y"),
-			"Of pods, reflector-0 had been told of 4 changes that this is about, last that a/x was changed at RV 7, 1.994s before. " +
-				"It had not been told that a/y was deleted at RV 10 (delete by client writer-0, operation 7, 5.000s to 5.010s), and was told 6ms later.",
+			"reflector-0 had observed 4 relevant changes to pods, the last 1.994s before: a/x was changed at RV 7. " +
+				"It had not observed that a/y was deleted at RV 10 (delete by client writer-0, operation 7, 5.000s to 5.010s), and did so 6ms later.",
 		},
-		"never told": {
+		"never observed": {
 			explain.Decision{Client: "watcher-0", Time: 4500 * ms, RV: 9}, named("z"),
-			"Of pods, watcher-0 had been told of nothing that this is about. " +
-				"It had not been told that b/z was created at RV 8 (create by client writer-0, operation 6, 4.000s to 4.010s), and never was.",
+			"watcher-0 had observed no relevant change to pods. " +
+				"It had not observed that b/z was created at RV 8 (create by client writer-0, operation 6, 4.000s to 4.010s), and never did.",
 		},
-		"what comes later could not be known": {explain.Decision{Client: "reflector-0", Time: 4500 * ms, RV: 8}, named("z"), ""},
+		"later changes are not relevant": {explain.Decision{Client: "reflector-0", Time: 4500 * ms, RV: 8}, named("z"), ""},
 		"nothing recorded": {
-			explain.Decision{Client: "writer-0", Time: 4500 * ms, RV: 9}, named("z"), "Of pods, no list and no watch of writer-0 was recorded.",
+			explain.Decision{Client: "writer-0", Time: 4500 * ms, RV: 9}, named("z"), "No list or watch of pods by writer-0 was recorded.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Moments are all that clients did and saw, and the faults, in order of time: the
-// whole of what [Explainer.Slice] takes a part of, but for etcd's changes, which have
-// no time of their own.
+// Moments returns all that clients did and saw, and the faults, in order of time.
+// [Explainer.Slice] returns a part of them, and etcd's changes, which have no time of
+// their own.
 func (e *Explainer) Moments() []Moment {
 	s := &slicer{Explainer: e, told: map[int64]bool{}}
 	for op := range model.Each(e.history.Operations) {
@@ -29,8 +29,8 @@ func (e *Explainer) Moments() []Moment {
 	return s.moments
 }
 
-// Seen is when anybody first showed to know of the change at rv, false if nobody
-// did: the call of the write, or the first event that brought it.
+// Seen returns when the change at rv first showed, false if it did not: when the
+// write was acknowledged, or the earliest evidence of it.
 func (e *Explainer) Seen(rv int64) (time int64, ok bool) {
 	if e.store == nil {
 		return 0, false
@@ -42,7 +42,7 @@ func (e *Explainer) Seen(rv int64) (time int64, ok bool) {
 	return time, time <= e.history.End
 }
 
-// Steps are moments as a numbered list, indented by so many spaces.
+// Steps returns moments as a numbered list, indented by the given number of spaces.
 func Steps(indent int, moments []Moment) string {
 	var b strings.Builder
 	for i, m := range moments {
@@ -58,7 +58,7 @@ func Steps(indent int, moments []Moment) string {
 	return b.String()
 }
 
-// told is what happened in a moment, and to whom.
+// told describes a moment: who did what.
 func told(m Moment) string {
 	switch {
 	case m.Lane != Fault:
@@ -69,7 +69,7 @@ func told(m Moment) string {
 	return m.Text
 }
 
-// who is the process of a moment, and which of its streams.
+// who returns the process of a moment, and its stream.
 func who(m Moment) string {
 	if m.Stream != 0 {
 		return fmt.Sprintf("%s (stream %d)", m.Process, m.Stream)

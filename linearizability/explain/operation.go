@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// operation says who asked for what and what the answer was. The one at fault
-// is told in full, those it contradicts in short.
+// operation describes a request and its response: in full if it is at fault, in
+// short if it is one that the violation contradicts.
 func (e *Explainer) operation(op *model.Operation, atFault bool) string {
 	text := fmt.Sprintf("Client %s called operation %d on %s at %s: %s.", op.Client, op.ID, op.Server, model.At(op.Call), op.Request())
 	if !atFault {
@@ -17,7 +17,7 @@ func (e *Explainer) operation(op *model.Operation, atFault bool) string {
 	return text + " " + answered(op)
 }
 
-// answered says what came back.
+// answered describes the response.
 func answered(op *model.Operation) string {
 	switch {
 	case op.Return == model.Pending:
@@ -25,7 +25,7 @@ func answered(op *model.Operation) string {
 	case op.Err == model.Unknown:
 		return fmt.Sprintf("At %s it failed with an unknown outcome: %s.", model.At(op.Return), quoted(op.Err, op.Message))
 	case op.Err != model.OK:
-		return fmt.Sprintf("At %s the answer was %s.", model.At(op.Return), quoted(op.Err, op.Message))
+		return fmt.Sprintf("At %s the response was %s.", model.At(op.Return), quoted(op.Err, op.Message))
 	}
 	text := fmt.Sprintf("At %s it succeeded", model.At(op.Return))
 	if op.ResultRV != 0 {
@@ -34,17 +34,17 @@ func answered(op *model.Operation) string {
 	if op.Kind == model.List {
 		text += " and " + model.Plural(len(op.Objects), "item")
 		if op.HasMore {
-			text += ", with more to come"
+			text += ", and a continue token"
 			if op.Remaining >= 0 {
-				text += fmt.Sprintf(" (%d, it said)", op.Remaining)
+				text += fmt.Sprintf(" (%d remaining)", op.Remaining)
 			}
 		}
 	}
 	return text + "."
 }
 
-// stored says what the truth has of what the operation at fault is about: of one
-// object its versions, of a list the changes that the witness names.
+// stored says what etcd committed for the operation at fault: the versions of its
+// object, or for a list the changes that the witness names.
 func (e *Explainer) stored(witness *linearizability.Witness) string {
 	op := witness.Operations[0]
 	if e.store == nil || op == nil {
@@ -61,7 +61,7 @@ func (e *Explainer) stored(witness *linearizability.Witness) string {
 	}
 	floor := ""
 	if compacted := e.history.Truth.CompactedBy(op.Return); compacted > 0 {
-		floor = fmt.Sprintf(" etcd had been compacted at RV %d by then, at most.", compacted)
+		floor = fmt.Sprintf(" By then etcd had been compacted at RV %d at most.", compacted)
 	}
 	if len(facts) == 0 {
 		return fmt.Sprintf("etcd's last revision was %d.", e.history.Truth.Revision) + floor
@@ -69,13 +69,13 @@ func (e *Explainer) stored(witness *linearizability.Witness) string {
 	return "etcd's write-ahead log has " + model.Enumerate(some(facts)) + "." + floor
 }
 
-// versions lists what became of an object around the time of an operation.
+// versions lists the versions of an object around an operation.
 func (e *Explainer) versions(key model.Key, op *model.Operation) string {
 	all := e.store.Versions(key)
 	if len(all) == 0 {
 		return fmt.Sprintf("etcd never stored %s.", key)
 	}
-	// The versions around the newest that can matter to the operation.
+	// The versions around the newest one relevant to the operation.
 	last := len(all) - 1
 	for last > 0 && op.ResultRV > 0 && all[last-1].RV >= op.ResultRV && len(all)-last < shown {
 		last--
@@ -92,12 +92,12 @@ func (e *Explainer) versions(key model.Key, op *model.Operation) string {
 	}
 	text := fmt.Sprintf("In etcd, %s was %s", key, model.Enumerate(parts))
 	if rest := len(all) - len(parts); rest > 0 {
-		text += fmt.Sprintf("; %s are left out here", model.Plural(rest, "other version"))
+		text += fmt.Sprintf("; %s are left out", model.Plural(rest, "other version"))
 	}
 	return text + "."
 }
 
-// disorder says what etcd's log holds around revisions that are out of order.
+// disorder lists etcd's log around revisions that are out of order.
 func (e *Explainer) disorder(rvs []int64) string {
 	changes := e.history.Truth.Changes
 	for i := range changes {
@@ -114,9 +114,9 @@ func (e *Explainer) disorder(rvs []int64) string {
 	return ""
 }
 
-// window says, of a watch that was refused for its resourceVersion, what the
-// server had shown to hold: how far it had got, and how many changes its cache
-// needs to serve the watch.
+// window says, for a watch that was refused for its resourceVersion, which RV the
+// server had reached, and how many changes its cache needs to hold to serve the
+// watch.
 func (e *Explainer) window(s *model.Stream) string {
 	if refusal := s.Refusal(); refusal != model.Expired && refusal != model.TooLarge {
 		return ""
@@ -124,8 +124,8 @@ func (e *Explainer) window(s *model.Stream) string {
 	return e.reached(s.Server, s.Call, s.RV)
 }
 
-// reached says how far a server had got by what it had sent before a request for
-// an RV was called.
+// reached says which RV a server had reached, by what it had sent before a request
+// for an RV was called.
 func (e *Explainer) reached(server string, called, rv int64) string {
 	var newest *model.Event
 	by := 0
@@ -149,5 +149,5 @@ func (e *Explainer) reached(server string, called, rv int64) string {
 	if rv >= newest.RV {
 		return text + fmt.Sprintf("; etcd's last revision in this run is %d.", e.history.Truth.Revision)
 	}
-	return text + fmt.Sprintf("; from RV %d to there, a cache has to hold %s of the resource.", rv, model.Plural(e.store.CountChanges(rv, newest.RV), "change"))
+	return text + fmt.Sprintf("; from RV %d to there, a cache must hold %s of the resource.", rv, model.Plural(e.store.CountChanges(rv, newest.RV), "change"))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Text returns a violation for people: its sentence, and below it the paragraphs of
-// [Explainer.Explain], in lines of at most [Columns].
+// Text returns a violation as text: its sentence, and below it the paragraphs of
+// [Explainer.Explain], wrapped to [Columns].
 func Text(sentence string, paragraphs []string) string {
 	var b strings.Builder
 	b.WriteString(Wrap(2, sentence) + "\n")
@@ -22,13 +22,13 @@ func Text(sentence string, paragraphs []string) string {
 	return b.String()
 }
 
-// arrived names an event and when it came.
+// arrived describes an event and when it arrived.
 func arrived(e *model.Event) string { return e.Describe() + " at " + model.At(e.Time) }
 
-// shown limits how many things of one sort a sentence names.
+// shown is the most things of one kind that a sentence lists.
 const shown = 4
 
-// some returns the first few and says how many more there are.
+// some returns the first few parts and the number of the others.
 func some(parts []string) []string {
 	if len(parts) <= shown {
 		return parts
@@ -36,7 +36,7 @@ func some(parts []string) []string {
 	return append(slices.Clone(parts[:shown]), fmt.Sprintf("%d more", len(parts)-shown))
 }
 
-// quoted prints a server's message after a code, if there is one.
+// quoted returns a code, and the server's message if there is one.
 func quoted(code model.Code, message string) string {
 	if message == "" {
 		return string(code)
@@ -47,14 +47,14 @@ func quoted(code model.Code, message string) string {
 	return fmt.Sprintf("%s (%q)", code, message)
 }
 
-// join puts sentences one after the other.
+// join joins sentences.
 func join(sentences []string) string { return strings.Join(sentences, " ") }
 
-// Columns is the width of a report, which fits a terminal and an issue alike.
+// Columns is the width of a report, which fits a terminal and an issue.
 const Columns = 100
 
-// Wrap breaks text into lines of at most [Columns], each indented by so many
-// spaces. A longer word keeps a line of its own.
+// Wrap breaks text into lines of at most [Columns], each indented by the given number
+// of spaces. A longer word has a line of its own.
 func Wrap(indent int, text string) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", indent)
@@ -75,11 +75,11 @@ func Wrap(indent int, text string) string {
 	return b.String()
 }
 
-// besideWidths are those of two halves. With a margin of two they fit into
-// Columns.
+// besideWidths are the widths of two halves, which fit into Columns with a margin of
+// two.
 var besideWidths = []int{48, 48}
 
-// Beside lays two lists of lines side by side, below their names.
+// Beside prints two lists of lines side by side, below their names.
 func Beside(leftName, rightName string, left, right []string) string {
 	rows := []row{{leftName, rightName}, rule(besideWidths)}
 	for i := range max(len(left), len(right)) {
@@ -95,7 +95,7 @@ func Beside(leftName, rightName string, left, right []string) string {
 	return table(besideWidths, rows)
 }
 
-// Line is a moment in a line, with its time.
+// Line returns a moment as one line, with its time.
 func Line(m Moment) string { return model.At(m.Time) + " " + told(m) }
 
 // wrap breaks text into lines of at most a width. A longer word is broken.
@@ -127,17 +127,17 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// hanging breaks text into lines of at most [Columns]. The first stands after a head, the
-// others below it.
+// hanging breaks text into lines of at most [Columns]. The first follows a head, the
+// others are indented to it.
 func hanging(head, text string) string {
 	margin := strings.Repeat(" ", len(head))
 	return head + strings.Join(wrap(text, Columns-len(head)), "\n"+margin) + "\n"
 }
 
-// row is cells beside each other. The longest decides how many lines it takes.
+// row has cells side by side. The longest one determines its height.
 type row []string
 
-// rule is the row below the heads of columns.
+// rule returns the row below the heads of columns.
 func rule(widths []int) row {
 	r := make(row, len(widths))
 	for i, width := range widths {
@@ -149,7 +149,7 @@ func rule(widths []int) row {
 // indent is the margin of a table.
 const indent = 2
 
-// table lays rows out in columns of fixed widths, two spaces apart.
+// table prints rows in columns of fixed widths, two spaces apart.
 func table(widths []int, rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Lane is which kind of process something happened to.
+// Lane is the kind of process that something happened to.
 type Lane string
 
 // The lanes, from the storage to the client.
@@ -17,22 +17,22 @@ const (
 	Etcd   Lane = "etcd"
 	Server Lane = "server"
 	Client Lane = "client"
-	// Fault is no process: what was done to them.
+	// Fault is not a process, but the lane of faults.
 	Fault Lane = "fault"
 )
 
-// Mark says what a moment has to do with a violation.
+// Mark says how a moment relates to a violation.
 type Mark string
 
 // The marks; most moments have none.
 const (
-	// Owed is what should have come, or should have been seen.
+	// Owed is what should have arrived, or should have been seen.
 	Owed Mark = "owed"
-	// Came is what came instead: here the guarantee was broken.
+	// Came is what arrived instead, and broke the guarantee.
 	Came Mark = "came"
 )
 
-// cameIf is the mark of what broke the guarantee, and none of anything else.
+// cameIf returns Came if a moment broke the guarantee.
 func cameIf(broke bool) Mark {
 	if broke {
 		return Came
@@ -40,35 +40,35 @@ func cameIf(broke bool) Mark {
 	return ""
 }
 
-// Moment is something that happened on the way to a violation.
+// Moment is something that led to a violation.
 type Moment struct {
-	// Time is when, and End when it was over, in nanoseconds of simulated time. They
-	// are the same for what does not last.
+	// Time is when it happened, and End when it was over, in nanoseconds of simulated
+	// time. They are the same for something without a duration.
 	Time int64 `json:"time"`
 	End  int64 `json:"end"`
 	Lane Lane  `json:"lane"`
-	// Process is whose doing it was: a server, or a client. Stream is the ID of the
-	// client's stream, 0 if it is not about one.
+	// Process is the server or client that did it. Stream is the ID of the client's
+	// stream, 0 if it is not about one.
 	Process string `json:"process,omitempty"`
 	Stream  int    `json:"stream,omitempty"`
 	Text    string `json:"text"`
 	Mark    Mark   `json:"mark,omitempty"`
 
-	rv int64 // of the change that it tells of, 0 for anything else
-	// asked says that Time is when the change was asked for, as nobody was told when
-	// it was made.
+	rv int64 // of the change that it is about, 0 for anything else
+	// asked says that Time is when the change was requested, because no response says
+	// when it was made.
 	asked bool
 }
 
-// What a slice is limited to, lest it be as long as the history.
+// The limits of a slice.
 const (
-	// sliceChanges is how many changes are told of.
+	// sliceChanges is the most changes.
 	sliceChanges = 6
-	// sliceWitnesses is how many other streams that got a change, or did not.
+	// sliceWitnesses is the most other streams that received a change.
 	sliceWitnesses = 3
-	// sliceFaults is how many faults; those that ended last are kept.
+	// sliceFaults is the most faults; those that ended last are kept.
 	sliceFaults = 6
-	// sliceEvents is how many events of a stream before the one at fault.
+	// sliceEvents is the most events of a stream before the one at fault.
 	sliceEvents = 4
 )
 
@@ -80,12 +80,12 @@ type slicer struct {
 	when    int64
 	server  string
 	moments []Moment
-	told    map[int64]bool // the revisions told of
+	told    map[int64]bool // the revisions included
 }
 
 // Slice returns what led to a violation, in order of time: the requests, the
-// changes and who made them, the events, the faults, and at last what broke. It
-// tells of what is there; what has no bearing is left out.
+// changes and who made them, the events, the faults, and finally what broke the
+// guarantee. What is irrelevant is left out.
 func (e *Explainer) Slice(v linearizability.Violation) []Moment {
 	s := &slicer{Explainer: e, witness: &v.Witness, stream: v.Witness.Stream, told: map[int64]bool{}}
 	s.when, s.server = e.moment(s.stream, s.witness)
@@ -131,8 +131,8 @@ func (s *slicer) client(of *model.Stream, time int64, text string, mark Mark) {
 	s.add(Moment{Time: time, Lane: Client, Process: of.Client, Stream: of.ID, Text: text, Mark: mark})
 }
 
-// life tells of a stream from its request to its end, with the last so many of its
-// events.
+// life adds a stream from its request to its end, with at most the given number of its
+// last events.
 func (s *slicer) life(of *model.Stream, most int, on string) {
 	s.client(of, of.Call, opening(of)+on, "")
 	if of.Err != model.OK {
@@ -145,14 +145,14 @@ func (s *slicer) life(of *model.Stream, most int, on string) {
 	s.end(of)
 }
 
-// end tells of the end of a stream, if it had one.
+// end adds the end of a stream, if it had one.
 func (s *slicer) end(of *model.Stream) {
 	if of.Closed != model.Pending {
 		s.client(of, of.Closed, "ends: "+of.EndReason(), "")
 	}
 }
 
-// mark says whether the change at rv was owed to the stream.
+// mark returns Owed if the change at rv was owed to the stream.
 func (s *slicer) mark(rv int64) Mark {
 	if s.stream == nil || s.store == nil || s.stream.Err != model.OK || s.afterEnd(s.stream, rv) {
 		return ""
@@ -164,7 +164,7 @@ func (s *slicer) mark(rv int64) Mark {
 	return ""
 }
 
-// past tells of what a stream goes on from.
+// past adds what a stream resumes from.
 func (s *slicer) past(of *model.Stream) {
 	if before := s.Explainer.stream(of.ResumesStream); before != nil {
 		s.client(before, before.Call, opening(before), "")
@@ -176,7 +176,7 @@ func (s *slicer) past(of *model.Stream) {
 	s.list(of.ResumesList)
 }
 
-// list tells of the list with an ID, if there is one.
+// list adds the list with an ID, if there is one.
 func (s *slicer) list(id int) {
 	for op := range model.Each(s.history.Operations) {
 		if id != 0 && op.ID == id {
@@ -193,7 +193,7 @@ func opening(of *model.Stream) string {
 	return text
 }
 
-// watch tells of the stream that a violation is about.
+// watch adds the stream that a violation is about.
 func (s *slicer) watch(of *model.Stream) {
 	s.client(of, of.Call, opening(of), "")
 	if of.Err != model.OK {
@@ -226,10 +226,10 @@ func (s *slicer) watch(of *model.Stream) {
 	}
 }
 
-// some64 is the first few of some revisions.
+// some64 returns the first few revisions.
 func some64(rvs []int64) []int64 { return rvs[:min(len(rvs), shown)] }
 
-// block is how many events at the beginning of a stream are the state.
+// block returns the number of initial events of a stream.
 func (s *slicer) block(of *model.Stream) int {
 	if !of.Watch().HasBlock() {
 		return 0
@@ -240,7 +240,7 @@ func (s *slicer) block(of *model.Stream) int {
 	return addedFirst(of)
 }
 
-// missing says of what was owed that it had not come, if it had not.
+// missing adds that an owed event never arrived, or arrived too late.
 func (s *slicer) missing(of *model.Stream, rv int64, fault int) {
 	if s.mark(rv) != Owed {
 		return
@@ -255,8 +255,7 @@ func (s *slicer) missing(of *model.Stream, rv int64, fault int) {
 	}
 }
 
-// witnesses tells of other streams that got the change at rv as it happened, or
-// were open and did not.
+// witnesses adds other streams of the server that received the change at rv live.
 func (s *slicer) witnesses(of *model.Stream, rv int64) {
 	if s.store == nil {
 		return
@@ -273,14 +272,14 @@ func (s *slicer) witnesses(of *model.Stream, rv int64) {
 	}
 }
 
-// operation tells of a request and its answer.
+// operation adds a request and its response.
 func (s *slicer) operation(op *model.Operation, atFault bool) {
 	s.list(op.Continues) // IDs grow, so that this ends
 	s.call(op, "", cameIf(atFault))
 	if s.store == nil {
 		return
 	}
-	// What the answer shows, and what it should have shown.
+	// What the response shows, and what it should have shown.
 	if op.ResultRV > 0 {
 		s.change(op.ResultRV, "")
 	}
@@ -293,7 +292,7 @@ func (s *slicer) operation(op *model.Operation, atFault bool) {
 	}
 }
 
-// call tells that a request was made, and of its answer.
+// call adds a request, and its response.
 func (s *slicer) call(op *model.Operation, on string, mark Mark) {
 	s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s%s (operation %d)", op.Request(), on, op.ID)})
 	if op.Return != model.Pending {
@@ -301,7 +300,7 @@ func (s *slicer) call(op *model.Operation, on string, mark Mark) {
 	}
 }
 
-// answer puts the answer to an operation into few words.
+// answer describes the response to an operation briefly.
 func (s *slicer) answer(op *model.Operation) string {
 	text := fmt.Sprintf("operation %d is answered", op.ID)
 	switch {
@@ -326,7 +325,7 @@ func (s *slicer) answer(op *model.Operation) string {
 	return text
 }
 
-// informers tells of an informer's watches, the last two of them.
+// informers adds the last two watches of an informer, and its final state.
 func (s *slicer) informers(informer *model.Informer) {
 	own := s.streamsWhere(func(of *model.Stream) bool { return of.Client == informer.Client })
 	for _, of := range own[max(0, len(own)-2):] {
@@ -339,8 +338,8 @@ func (s *slicer) informers(informer *model.Informer) {
 	}
 }
 
-// counts tells of what was counted of a server, up to what broke the guarantee: what
-// was left when nothing may be, or the most watches on etcd.
+// counts adds the samples of a server, up to the one that broke the guarantee: the one
+// with leftovers, or with the most watches on etcd.
 func (s *slicer) counts(v linearizability.Violation) {
 	var own []*model.Census
 	worst := 0
@@ -361,17 +360,17 @@ func (s *slicer) counts(v linearizability.Violation) {
 	}
 }
 
-// counts puts a census into few words.
+// counts describes a census briefly.
 func counts(c *model.Census) string {
 	text := fmt.Sprintf("serves %s over %d on etcd", model.Plural(c.Streams, "client watch"), c.EtcdWatches)
 	if c.Watchers != model.Uncounted {
 		text += fmt.Sprintf(", %s in its cache", model.Plural(c.Watchers, "watcher"))
 	}
-	when := map[model.Phase]string{model.Left: "; its clients have left", model.Stopped: "; it has been stopped"}[c.Phase]
+	when := map[model.Phase]string{model.Left: "; its clients have left", model.Stopped: "; it has stopped"}[c.Phase]
 	return text + when
 }
 
-// opens reports whether a fault hit the server while the stream was being opened, up to
+// opens reports whether a fault was active at the server while the stream opened, up to
 // its first event: a cache that relists then may lose a watch, which shows much
 // later.
 func (s *slicer) opens(fault *model.Fault) bool {
@@ -385,12 +384,12 @@ func (s *slicer) opens(fault *model.Fault) bool {
 	return fault.End >= s.stream.Call && fault.Begin <= until && slices.Contains(fault.Processes, s.server)
 }
 
-// momentOf is a fault as a moment.
+// momentOf returns a fault as a moment.
 func momentOf(fault *model.Fault) Moment {
 	return Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: nameOf(fault)}
 }
 
-// background tells of faults, of compactions, and of streams that ended together.
+// background adds faults, the last compaction, and streams that ended together.
 func (s *slicer) background() {
 	var faults []Moment
 	for fault := range model.Each(s.history.Faults) {

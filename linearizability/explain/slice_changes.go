@@ -6,7 +6,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// change tells of the change at rv: when it was made, and by whom.
+// change adds the change at rv: when it was made, and by whom.
 func (s *slicer) change(rv int64, mark Mark) {
 	if s.store == nil || rv <= 0 || s.told[rv] || len(s.told) >= sliceChanges {
 		return
@@ -27,9 +27,9 @@ func (s *slicer) change(rv int64, mark Mark) {
 	}
 	op := s.maker(rv)
 	if op == nil {
-		// Nobody knows when; it is told of where it was first seen.
+		// The time is unknown, so it is placed where it was first seen.
 		if time := s.knownAt(rv); time <= s.history.End {
-			s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: by then somebody %s %s", rv, what, key), Mark: mark})
+			s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: an unrecorded client %s %s by then", rv, what, key), Mark: mark})
 		}
 		return
 	}
@@ -37,14 +37,14 @@ func (s *slicer) change(rv int64, mark Mark) {
 	if asked {
 		time = op.Call
 	}
-	// It was made before anybody saw it.
+	// It was made before anybody observed it.
 	time = max(op.Call, min(time, s.knownFrom(rv, time)))
 	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark, rv: rv, asked: asked})
 }
 
-// inOrder puts changes into the order of their revisions. One that was answered late
-// moves to where a later one was answered, as it had been made by then; one that was
-// only asked for moves to where an earlier one was made.
+// inOrder puts changes into the order of their revisions. One whose response was late
+// moves to the response of a later one, as it had been made by then; one without a
+// response moves to where an earlier one was made.
 func (s *slicer) inOrder() {
 	for i := range s.moments {
 		for j := range s.moments {
@@ -60,7 +60,7 @@ func (s *slicer) inOrder() {
 	}
 }
 
-// knownFrom is when the change at rv first came on any stream, at most a time.
+// knownFrom returns when the change at rv first arrived on any stream, at most a time.
 func (e *Explainer) knownFrom(rv, most int64) int64 {
 	for s := range model.Each(e.history.Streams) {
 		if arrived, _ := arrival(s, rv); arrived >= 0 {

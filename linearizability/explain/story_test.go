@@ -22,7 +22,7 @@ func object(name string, labels map[string]string, value string, rv int64) model
 	return model.Object{Namespace: namespace, Name: name, Labels: labels, Value: value, UID: "uid-" + name, RV: rv}
 }
 
-// states are the story's objects by the revision that made them.
+// states returns the story's objects by revision.
 func states() map[int64]model.Object {
 	return map[int64]model.Object{
 		2: object("x", web, "v2", 2), 3: object("y", db, "v3", 3), 5: object("x", web, "v5", 5), 7: object("x", db, "v7", 7),
@@ -144,7 +144,7 @@ type twist struct {
 func drop(s *model.Stream, i int)                   { s.Events = slices.Delete(s.Events, i, i+1) }
 func put(s *model.Stream, i int, event model.Event) { s.Events = slices.Insert(s.Events, i, event) }
 
-// write has the writer update a/x once more, at a time in milliseconds, as all see at once.
+// write adds an update of a/x by the writer at a time in milliseconds, which all streams receive at once.
 func write(h *model.History, at int64) {
 	x := object("x", web, "v14", 14)
 	meant := x

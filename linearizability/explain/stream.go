@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// request says who opened a stream for what, how it began and how it ended.
+// request describes the request of a stream, how it began and how it ended.
 func (e *Explainer) request(s *model.Stream) string {
 	text := fmt.Sprintf("Client %s opened stream %d on %s at %s for %s, from %s", s.Client, s.ID, s.Server, model.At(s.Call),
 		model.Query(s.Scope, s.Selector), model.Requested(s.RV))
@@ -36,7 +36,7 @@ func (e *Explainer) request(s *model.Stream) string {
 	return text + beginning(s) + ending(s)
 }
 
-// lastOf says what came last on a stream that another goes on from.
+// lastOf describes the last event of a stream that another one resumes.
 func (e *Explainer) lastOf(id int) string {
 	s := e.stream(id)
 	if s == nil {
@@ -48,7 +48,7 @@ func (e *Explainer) lastOf(id int) string {
 	return ", on which nothing had arrived"
 }
 
-// lastEvent returns the last event of a stream but for an ERROR, nil if there is none.
+// lastEvent returns the last event of a stream other than an ERROR, nil if there is none.
 func lastEvent(s *model.Stream) *model.Event {
 	for i := range slices.Backward(s.Events) {
 		if s.Events[i].Type != model.Error {
@@ -66,12 +66,12 @@ func addedFirst(s *model.Stream) int {
 	return len(s.Events)
 }
 
-// owedAt returns what a stream is owed of the change at rv: one transition, or none.
+// owedAt returns the transition that a stream is owed for the change at rv, if any.
 func (e *Explainer) owedAt(s *model.Stream, rv int64) []model.Transition {
 	return e.store.Owed(s.Scope, s.Selector, rv-1, rv)
 }
 
-// beginning says what is known of the initial block.
+// beginning describes the initial events.
 func beginning(s *model.Stream) string {
 	if s.Err != model.OK || !s.Watch().HasBlock() {
 		return ""
@@ -87,27 +87,27 @@ func beginning(s *model.Stream) string {
 		model.Plural(count, "ADDED event"), s.Events[count-1].RV, model.At(s.Events[count-1].Time))
 }
 
-// ending says how a stream ended.
+// ending describes how a stream ended.
 func ending(s *model.Stream) string {
 	switch {
 	case s.Err != model.OK:
 		return fmt.Sprintf(" It was refused at %s with %s.", model.At(s.Return), quoted(s.Err, s.Message))
 	case s.Closed == model.Pending:
-		return " It was open to the end of the run."
+		return " It was open until the end of the run."
 	}
 	return fmt.Sprintf(" At %s %s.", model.At(s.Closed), s.EndReason())
 }
 
-// before is how many events before the one at fault are named.
+// before is how many events before the one at fault are listed.
 const before = 3
 
-// owedAndGot says what the truth at the revisions concerned owes the stream, and
-// what arrived around the event at fault.
+// owedAndGot describes what the stream was owed at the revisions involved, and what
+// arrived around the event at fault.
 func (e *Explainer) owedAndGot(s *model.Stream, witness *linearizability.Witness) string {
 	return strings.TrimSpace(e.owed(s, witness.RVs) + " " + e.got(s, witness))
 }
 
-// owed says what the truth has at each of some revisions for a stream.
+// owed says what a stream was owed at each of some revisions.
 func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 	if e.store == nil || s.Err != model.OK {
 		return ""
@@ -124,21 +124,21 @@ func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 			case known && rv <= start:
 				begun = append(begun, what)
 			case e.afterEnd(s, rv):
-				other = append(other, fmt.Sprintf("%s was made after its end.", what))
+				other = append(other, fmt.Sprintf("%s was committed after it ended.", what))
 			default:
 				owed = append(owed, what)
 			}
 		case changed:
-			other = append(other, fmt.Sprintf("At RV %d etcd changed %s (%s), which the stream selects neither before nor after.", rv, key, e.author(rv)))
+			other = append(other, fmt.Sprintf("At RV %d etcd changed %s (%s), which does not match the stream before or after that change.", rv, key, e.author(rv)))
 		case rv > e.history.Truth.Revision:
 			other = append(other, fmt.Sprintf("etcd never reached RV %d; its last revision was %d.", rv, e.history.Truth.Revision))
 		default:
-			other = append(other, fmt.Sprintf("At RV %d nothing of the resource changed.", rv))
+			other = append(other, fmt.Sprintf("At RV %d no object of the resource changed.", rv))
 		}
 	}
 	var sentences []string
 	if len(begun) > 0 {
-		sentences = append(sentences, fmt.Sprintf("Up to RV %d, after which its changes begin, etcd's write-ahead log has %s.", start, model.Enumerate(some(begun))))
+		sentences = append(sentences, fmt.Sprintf("Its changes begin after RV %d, up to which etcd's write-ahead log has %s.", start, model.Enumerate(some(begun))))
 	}
 	if len(owed) > 0 {
 		sentences = append(sentences, "According to etcd's write-ahead log it should have received "+model.Enumerate(some(owed))+".")
@@ -146,7 +146,7 @@ func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 	return join(append(sentences, some(other)...))
 }
 
-// afterEnd reports whether a change was certainly made when a stream had ended.
+// afterEnd reports whether a change was certainly made after a stream had ended.
 func (e *Explainer) afterEnd(s *model.Stream, rv int64) bool {
 	if s.Closed == model.Pending {
 		return false
@@ -155,7 +155,7 @@ func (e *Explainer) afterEnd(s *model.Stream, rv int64) bool {
 	return called > s.Closed
 }
 
-// distinct returns the revisions among some, each once.
+// distinct returns the valid revisions, each once.
 func distinct(rvs []int64) []int64 {
 	var kept []int64
 	for _, rv := range rvs {
@@ -177,8 +177,8 @@ func startOf(s *model.Stream) (int64, bool) {
 	return 0, false
 }
 
-// maker returns the operation that made the change at rv, nil if no recorded one
-// says that it did.
+// maker returns the operation that made the change at rv, nil if no recorded one is
+// known to have made it.
 func (e *Explainer) maker(rv int64) *model.Operation {
 	if i, known := e.authors.Deletion(rv); known {
 		return &e.history.Operations[i]
@@ -204,7 +204,7 @@ func (e *Explainer) author(rv int64) string {
 	return fmt.Sprintf("%s by client %s, operation %d, %s", op.Verb(), op.Client, op.ID, op.Interval())
 }
 
-// got says what came around the events at fault, or at the end if no event is.
+// got lists the events before the one at fault, or the last ones if none is.
 func (e *Explainer) got(s *model.Stream, witness *linearizability.Witness) string {
 	if s.Err != model.OK {
 		return ""
@@ -230,8 +230,8 @@ func (e *Explainer) got(s *model.Stream, witness *linearizability.Witness) strin
 	return text + e.lateOrNever(s, witness.RVs, fault)
 }
 
-// focus returns the event of a stream that a violation is about: the one at
-// fault, else the first at one of the revisions concerned, else -1.
+// focus returns the index of the event that a violation is about: the one at fault,
+// else the first at one of the revisions involved, else -1.
 func focus(s *model.Stream, witness *linearizability.Witness) int {
 	for _, event := range witness.Events {
 		for i := range s.Events {
@@ -245,8 +245,8 @@ func focus(s *model.Stream, witness *linearizability.Witness) int {
 	})
 }
 
-// lateOrNever says of what was owed and had not come before the event at fault
-// whether it came at all.
+// lateOrNever says whether events that were owed before the event at fault arrived
+// at all.
 func (e *Explainer) lateOrNever(s *model.Stream, rvs []int64, fault int) string {
 	if e.store == nil {
 		return ""

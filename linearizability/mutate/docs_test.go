@@ -23,8 +23,8 @@ const (
 	end      = "<!-- The end of the tables. -->\n"
 )
 
-// tables renders the rules for the documentation, each with the tests that turn red
-// when its code is broken.
+// tables renders the rules for the documentation, each with the tests that fail when
+// its code is broken.
 func tables() string {
 	var b strings.Builder
 	about := ""

@@ -1,20 +1,18 @@
 // Command mutate answers one question: would a test notice if a rule of the
 // oracle were broken?
 //
-// It breaks the code of each guarantee on purpose, one edit at a time, and runs
-// the test that docs/oracle.md names for it. The test has to turn red. The edits
-// are made in copies that the go command overlays, so no file of the project is
-// touched. First of all, the same tests have to be green without an edit. An edit
-// that does not compile, panics or does not end proves nothing, and is reported
-// like one that no test noticed.
+// It breaks the code of each guarantee on purpose, one edit at a time, and runs the
+// test that docs/oracle.md names for it. The test must fail. The edits are made in
+// copies that the go command overlays, so no file of the project changes. First, the
+// same tests must pass without an edit. An edit that does not compile, panics or does
+// not terminate proves nothing, and is reported like one that no test noticed.
 //
 //	go run ./linearizability/mutate [--only GUARANTEE] [--parallel 2]
 //
-// The exit code is 0 if each edit turned its test red, 1 if one did not, and 2 if
-// the edits could not be tried.
+// The exit code is 0 if each edit made its test fail, 1 if one did not, and 2 if the
+// edits could not be tried.
 //
-// The edits are in mutants.go, what an edit is in mutant.go, and how it is tried
-// in trial.go.
+// mutants.go has the edits, mutant.go their type, and trial.go tries them.
 package main
 
 import (
@@ -48,7 +46,7 @@ const (
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	only := flags.String("only", "", "try the mutants of one `guarantee` alone")
+	only := flags.String("only", "", "try only the mutants of one `guarantee`")
 	parallel := flags.Int("parallel", 2, "how many mutants to build and run at a time")
 	if err := flags.Parse(args); err != nil {
 		return notTried
@@ -79,15 +77,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return allRed
 }
 
-// tryAll tries mutants, prints a table of them in their order, and returns how
-// many turned no test red.
+// tryAll tries mutants, prints a table of them in order, and returns how many no
+// test noticed.
 func tryAll(ctx context.Context, chosen []mutant, parallel int, stdout io.Writer) (green int, err error) {
 	began := time.Now()
 	module, err := moduleFolder(ctx)
 	if err != nil {
 		return 0, err
 	}
-	files := make([]string, len(chosen)) // the edited ones; all are made first, as an anchor that moved is the likeliest mistake
+	files := make([]string, len(chosen)) // the edited files; all are made first, as an anchor that moved is the most likely mistake
 	for i, m := range chosen {
 		if files[i], err = m.apply(filepath.Join(module, oracle)); err != nil {
 			return 0, err

@@ -19,17 +19,16 @@ const (
 type mutant struct {
 	// guarantee is the name of the guarantee whose rule it breaks.
 	guarantee string
-	// breaks says in a few words what the rule does wrong then.
+	// breaks says in a few words what the broken rule does.
 	breaks string
-	// file is the file of the oracle that is edited, test the test that has to turn
-	// red.
+	// file is the file of the oracle that is edited, test the test that must fail.
 	file, test string
-	// Where anchor occurs in the file, exactly once, it is replaced.
+	// anchor occurs exactly once in the file, and replacement replaces it.
 	anchor, replacement string
 }
 
 // apply returns the edited file. It fails if the anchor does not occur exactly
-// once, and says where the code has likely gone.
+// once, and says where the code has probably moved.
 func (m *mutant) apply(folder string) (string, error) {
 	path := filepath.Join(folder, m.file)
 	source, err := os.ReadFile(path)
@@ -42,30 +41,30 @@ func (m *mutant) apply(folder string) (string, error) {
 	}
 	edited := strings.Replace(string(source), m.anchor, m.replacement, 1)
 	if _, err := format.Source([]byte(edited)); err != nil {
-		return "", fmt.Errorf("the mutant of %s that edits %s is no Go any more: %w", m.guarantee, m.file, err)
+		return "", fmt.Errorf("the mutant of %s that edits %s is not valid Go: %w", m.guarantee, m.file, err)
 	}
 	return edited, nil
 }
 
-// whereabouts says which files of the oracle have the anchor, or failing that the
-// longest line of it, or failing that the guarantee.
+// whereabouts says which files of the oracle contain the anchor, or else its longest
+// line, or else the guarantee.
 func (m *mutant) whereabouts(folder string) string {
 	longest := slices.MaxFunc(strings.Split(m.anchor, "\n"), func(a, b string) int {
 		return len(strings.TrimSpace(a)) - len(strings.TrimSpace(b))
 	})
 	for _, clue := range []struct{ text, what string }{
-		{m.anchor, "it has likely moved to"},
+		{m.anchor, "it has probably moved to"},
 		{strings.TrimSpace(longest), "its longest line is in"},
-		{strings.ReplaceAll(m.guarantee, "-", ""), "the code has changed; files that speak of the guarantee are"},
+		{strings.ReplaceAll(m.guarantee, "-", ""), "the code has changed; files that mention the guarantee are"},
 	} {
 		if files := filesWith(folder, clue.text); len(files) > 0 {
 			return clue.what + " " + strings.Join(files, ", ")
 		}
 	}
-	return "no file of the oracle has anything like it"
+	return "no file of the oracle has anything similar"
 }
 
-// filesWith returns the oracle's files, tests apart, that hold a text.
+// filesWith returns the oracle's files, except tests, that contain a text.
 func filesWith(folder, text string) []string {
 	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
 	var found []string

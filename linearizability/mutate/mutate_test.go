@@ -30,7 +30,7 @@ func TestEachRuleHasAMutant(t *testing.T) {
 	}
 }
 
-// TestMutantsStillFit notices at once when code that a mutant edits has changed.
+// TestMutantsStillFit fails if code that a mutant edits has changed.
 func TestMutantsStillFit(t *testing.T) {
 	tried := map[string]bool{}
 	for _, m := range mutants {
@@ -49,12 +49,12 @@ func TestAnAnchorThatMovedIsLookedFor(t *testing.T) {
 	for _, row := range []struct {
 		name, file, anchor, replacement, message string
 	}{
-		{"to another file", "stream.go", anchor, "", "expected its anchor once in the file, found it 0 times; it has likely moved to revision.go"},
+		{"to another file", "stream.go", anchor, "", "expected its anchor once in the file, found it 0 times; it has probably moved to revision.go"},
 		{"with its line changed", "stream.go", anchor + "\tno such line\n", "", "its longest line is in revision.go"},
-		{"altogether", "stream.go", "no such code", "", "files that speak of the guarantee are"},
-		{"and its file too", "nowhere.go", anchor, "", "no such file or directory; it has likely moved to revision.go"},
-		{"and is there often", "stream.go", "return\n", "", "found it"},
-		{"and the edit does not parse", "revision.go", anchor, "}", "is no Go any more"},
+		{"removed", "stream.go", "no such code", "", "files that mention the guarantee are"},
+		{"with its file", "nowhere.go", anchor, "", "no such file or directory; it has probably moved to revision.go"},
+		{"not unique", "stream.go", "return\n", "", "found it"},
+		{"edit does not parse", "revision.go", anchor, "}", "is not valid Go"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := mutant{guarantee: "Revision", file: row.file, anchor: row.anchor, replacement: row.replacement}

@@ -23,16 +23,16 @@ type workbench struct {
 	scratch string
 }
 
-// trial is what came of one mutant.
+// trial is the result of one mutant.
 type trial struct {
-	// red is the test that failed, down to its row; empty if none did, and why
-	// says then what happened instead.
+	// red is the test that failed, down to its row; empty if none did, in which
+	// case why says what happened instead.
 	red, why string
 	took     time.Duration
 }
 
-// try builds the oracle's tests with an edited file and runs the one that has to
-// turn red.
+// try builds the oracle's tests with an edited file and runs the one that must
+// fail.
 func (b *workbench) try(ctx context.Context, number int, m *mutant, edited string) (result trial) {
 	began := time.Now()
 	defer func() { result.took = time.Since(began) }()
@@ -49,9 +49,8 @@ func (b *workbench) try(ctx context.Context, number int, m *mutant, edited strin
 	return judge(m.test, out, err)
 }
 
-// judge says what the outcome of a test proves. A test that failed of itself is
-// red. One that panicked may have done so in the broken code, for which no test
-// is needed.
+// judge says what the outcome of a test proves. A failed assertion is red. A panic
+// may come from the broken code itself, which no test is needed to notice.
 func judge(test, out string, err error) trial {
 	var exit *exec.ExitError
 	switch {
@@ -74,7 +73,7 @@ func judge(test, out string, err error) trial {
 
 var failed = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
 
-// deepest returns the first failed test that is not there for its rows alone.
+// deepest returns the first failed test, and of its failed rows the innermost.
 func deepest(out string) string {
 	name := ""
 	for _, match := range failed.FindAllStringSubmatch(out, -1) {
@@ -85,7 +84,7 @@ func deepest(out string) string {
 	return name
 }
 
-// overlay writes an edited file, and the file that tells the go command of it.
+// overlay writes an edited file, and the overlay file for the go command.
 func (b *workbench) overlay(number int, m *mutant, edited string) (path string, err error) {
 	folder := filepath.Join(b.scratch, fmt.Sprint(number))
 	if err := os.Mkdir(folder, 0o755); err != nil {
@@ -104,8 +103,8 @@ func (b *workbench) overlay(number int, m *mutant, edited string) (path string, 
 	return path, os.WriteFile(path, text, 0o644)
 }
 
-// build makes a test binary of the oracle. Vet is left out: an edit is no code to
-// be proud of. So is what debuggers need, which takes long to link.
+// build makes a test binary of the oracle, without vet, which an edit need not
+// pass, and without debug information, which takes long to link.
 func (b *workbench) build(ctx context.Context, name string, flags ...string) (binary string, err error) {
 	binary = filepath.Join(b.scratch, name+".test")
 	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags...)
@@ -117,8 +116,8 @@ func (b *workbench) build(ctx context.Context, name string, flags ...string) (bi
 	return binary, nil
 }
 
-// test runs tests of a test binary and returns what they print. rapid draws the
-// same cases each time.
+// test runs tests of a test binary and returns their output. rapid draws the same
+// cases each time.
 func (b *workbench) test(ctx context.Context, binary string, tests []string) (string, error) {
 	command := exec.CommandContext(ctx, binary, "-test.v", "-test.failfast", "-test.count=1", "-test.timeout="+longest.String(),
 		"-test.run=^("+strings.Join(tests, "|")+")$", "-rapid.seed=1", "-rapid.nofailfile")
@@ -127,8 +126,7 @@ func (b *workbench) test(ctx context.Context, binary string, tests []string) (st
 	return string(out), err
 }
 
-// mustBeGreen returns an error unless the tests are there and pass as long as
-// nothing is edited.
+// mustBeGreen returns an error unless the tests exist and pass without an edit.
 func (b *workbench) mustBeGreen(ctx context.Context, tests []string) error {
 	binary, err := b.build(ctx, "unedited")
 	if err != nil {
@@ -137,7 +135,7 @@ func (b *workbench) mustBeGreen(ctx context.Context, tests []string) error {
 	defer os.Remove(binary)
 	out, err := b.test(ctx, binary, tests)
 	if err != nil {
-		return fmt.Errorf("the tests have to be green before anything is edited, but %s is not: %w", deepest(out), err)
+		return fmt.Errorf("the tests must pass before anything is edited, but %s does not: %w", deepest(out), err)
 	}
 	for _, test := range tests {
 		if !strings.Contains(out, "--- PASS: "+test+" ") {

@@ -10,23 +10,23 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// maxExplained is how many violations of one history are explained. The rest
-// has its sentence alone.
+// maxExplained is how many violations of one history are explained. The others only
+// have their message.
 const maxExplained = 100
 
-// Verdict is what the oracle says of one file. It is the object that
-// `simrun check --json` prints, one a file.
+// Verdict is the oracle's verdict on one file. It is the object that
+// `simrun check --json` prints for each file.
 type Verdict struct {
 	File string `json:"file"`
-	// Error says in a sentence why the file could not be judged. Nothing below
-	// means anything then.
+	// Error says in a sentence why the file could not be judged. If it is set, the
+	// fields below are meaningless.
 	Error string `json:"error,omitempty"`
 
 	Seed       uint64            `json:"seed,omitempty"`
 	Target     string            `json:"target,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 
-	// Outcome is passed, failed or inconclusive, and Reason why it is the latter.
+	// Outcome is passed, failed or inconclusive, and Reason why it is inconclusive.
 	Outcome linearizability.Outcome `json:"verdict,omitempty"`
 	Reason  string                  `json:"reason,omitempty"`
 	// Reasons are the same, one by one.
@@ -38,12 +38,12 @@ type Verdict struct {
 	Streams         int         `json:"streams"`
 	WatchEvents     int         `json:"watch_events"`
 	Violations      []Violation `json:"violations"`
-	// Observations are what was seen that breaks no guarantee.
+	// Observations break no guarantee.
 	Observations []string `json:"observations,omitempty"`
-	// Stale says how old what each server showed was.
+	// Stale says how stale the states were that each server returned.
 	Stale []Staleness `json:"stale,omitempty"`
-	// Counts is what the history holds, Minimum what it has to hold lest it be
-	// inconclusive.
+	// Counts is what the history contains, Minimum what it must contain for a
+	// conclusive verdict.
 	Counts  linearizability.Counts `json:"counts"`
 	Minimum linearizability.Counts `json:"minimum"`
 }
@@ -51,9 +51,9 @@ type Verdict struct {
 // Violation is one broken guarantee.
 type Violation = explain.Report
 
-// File judges the history at a path: a file, the folder of a run, or [Stdin]. A
-// file that cannot be judged has a verdict with an error. In the folder of a run,
-// the minimum is the one that the run's own verdict names.
+// File judges the history at a path: a file, the folder of a run, or [Stdin]. If it
+// cannot be judged, the verdict has an Error. In the folder of a run, the minimum is
+// that of the run's own verdict.
 func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 	read, err := Read(path, stdin)
 	if err != nil {
@@ -64,8 +64,8 @@ func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 	return v
 }
 
-// Limits returns the limits to judge the history by: in the folder of a run, those that
-// the run had.
+// Limits returns the limits to judge the history by: in the folder of a run, those of
+// the run.
 func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	if r.judged.Minimum != nil {
 		config.Minimum = *r.judged.Minimum
@@ -82,21 +82,21 @@ func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	return config
 }
 
-// forRealCluster relaxes what takes more than a recording of a real cluster holds:
-// clients need not have written, nor events have come, and how many changes a cache
-// holds cannot be counted where not all of them are known.
+// forRealCluster relaxes what a recording of a real cluster cannot satisfy: it need
+// not have writes or events, and the changes in a cache's window cannot be counted if
+// not all changes are known.
 func forRealCluster(config linearizability.Config) linearizability.Config {
 	config.Minimum = linearizability.Counts{Changes: 1}
 	config.Window = 0
 	return config
 }
 
-// RealCluster judges a history that was made of what was seen of a real cluster.
+// RealCluster judges a history of a real cluster.
 func RealCluster(history *model.History) Verdict {
 	return History(history, forRealCluster(linearizability.DefaultConfig()))
 }
 
-// History judges a valid history and explains what it finds.
+// History judges a valid history and explains its violations.
 func History(history *model.History, config linearizability.Config) Verdict {
 	v := Verdict{
 		RecordedSeconds: time.Duration(history.End).Seconds(),
@@ -122,23 +122,23 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	return v
 }
 
-// Check judges a valid history as [linearizability.Check] does, if it says what
-// etcd committed.
+// Check judges a valid history as [linearizability.Check] does, if it has the ground
+// truth.
 func Check(history *model.History, config linearizability.Config) linearizability.Verdict {
 	if history.Truth.Revision == 0 {
-		// etcd begins at revision 1, so nobody has looked.
+		// etcd starts at revision 1, so the truth is missing.
 		reason := linearizability.Reason{Code: linearizability.NoTruth,
-			Text: "the history does not say what etcd committed, and everything is judged by that"}
+			Text: "the history does not say what etcd committed, which every rule needs"}
 		return linearizability.Verdict{Outcome: linearizability.Inconclusive, Reason: reason.Text, Reasons: []linearizability.Reason{reason}}
 	}
 	return linearizability.Check(history, config)
 }
 
-// Severity orders verdicts from good to bad, for the exit code of several.
+// Severity orders verdicts from good to bad, for the exit code for several files.
 type Severity int
 
-// The severities. A file that could not be read is the worst: nobody knows what it
-// holds.
+// The severities. A file that could not be read is the worst, because its content is
+// unknown.
 const (
 	Passed Severity = iota
 	Inconclusive

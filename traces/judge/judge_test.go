@@ -62,7 +62,7 @@ func TestVerdicts(t *testing.T) {
 		{"failed", wrong(t), linearizability.Failed, Failed, []string{
 			"FAILED  standard input\n", "\n  Faithful: reflector received MODIFIED default/q (RV 5) instead of MODIFIED default/a (RV 5);", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
 		{"no truth", unknown(t), linearizability.Inconclusive, Inconclusive, []string{
-			"INCONCLUSIVE  standard input\n", "  the history does not say what etcd committed, and everything is judged by that\n"}},
+			"INCONCLUSIVE  standard input\n", "  the history does not say what etcd committed, which every rule needs\n"}},
 		{"vacuous", `{"format":"watchsim.history","version":1}` + "\n" + `{"kind":"end","data":{"healed":0,"end":5,"revision":1,"records":0}}` + "\n",
 			linearizability.Inconclusive, Inconclusive, []string{"the history holds only 0 writes of at least 1; the history holds only 0 events of at least 1\n"}},
 	} {
@@ -178,7 +178,7 @@ func TestUnreadableFiles(t *testing.T) {
 	write("strange/verdict.json", "no")
 	for path, says := range map[string]string{
 		filepath.Join(dir, "nowhere"):                                              "expected a history, found that it cannot be read: no such file or directory",
-		filepath.Join(dir, "empty"):                                                "expected the file history.jsonl in the folder, found none; give the folder that a run has written, or the path of a history",
+		filepath.Join(dir, "empty"):                                                "expected the file history.jsonl in the folder, found none; give the folder of a run, or the path of a history",
 		filepath.Join(dir, "strange"):                                              "/verdict.json: expected the verdict of the run as JSON, found something else: invalid character",
 		write("nothing", ""):                                                       "not a watchsim history: the file is empty",
 		write("text", "hello\n"):                                                   "not a watchsim history: line 1 is not a header that names a format",

@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// knownOf returns when somebody had been shown a revision, so that etcd had committed
-// everything up to it. Each moment is news.
+// knownOf returns when a revision was first returned to anybody, so that etcd had committed
+// everything up to it.
 func knownOf(h *model.History) model.Staircase {
 	var all []model.Moment
 	add := func(m model.Moment) {
@@ -35,12 +35,12 @@ func knownOf(h *model.History) model.Staircase {
 	return model.NewStaircase(all)
 }
 
-// firstShown returns when a revision, or a newer one, was first shown.
+// firstShown returns when a revision, or a newer one, was first returned.
 func firstShown(known model.Staircase, rv int64) model.Moment {
 	return known[sort.Search(len(known), func(i int) bool { return known[i].RV >= rv })]
 }
 
-// shownBy says how a revision was shown.
+// shownBy says how a revision was returned.
 func shownBy(m model.Moment) string {
 	if m.Event != nil {
 		object := ""
@@ -49,5 +49,5 @@ func shownBy(m model.Moment) string {
 		}
 		return fmt.Sprintf("%s%s at RV %d on stream %d of %s", m.Event.Type, object, m.RV, m.Stream.ID, m.Stream.Server)
 	}
-	return fmt.Sprintf("the answer of %s to operation %d (%s), at RV %d", m.Operation.Server, m.Operation.ID, m.Operation.Kind, m.RV)
+	return fmt.Sprintf("the response of %s to operation %d (%s), at RV %d", m.Operation.Server, m.Operation.ID, m.Operation.Kind, m.RV)
 }

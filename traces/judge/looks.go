@@ -8,21 +8,21 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// look is a state that a server showed, and what it lacked of what had been known.
+// look is a state that a server returned, and the known changes that it lacked.
 type look struct {
 	time int64 // when the read was called, or the stream ended
-	rv   int64 // the state's
-	// missed is how many changes it lacked; first is the first sight of the first of
-	// them that anybody had, newest the newest that had been shown.
+	rv   int64 // of the state
+	// missed is how many changes it lacked; first is when the first of them was first
+	// returned to anybody, newest the newest that had been returned.
 	missed        int
 	first, newest model.Moment
 	op            *model.Operation
 	stream        *model.Stream
-	// end says that it is what a stream had brought when it ended, not what it began with.
+	// end says that it is the state of a stream at its end, not at its beginning.
 	end bool
 }
 
-// looksOf returns what each server showed, in order of time.
+// looksOf returns the states that each server returned, in order of time.
 func looksOf(h *model.History, store *model.Store, known model.Staircase) map[string][]look {
 	all := map[string][]look{}
 	add := func(server string, l look, scope model.Scope, selector model.Selector, lacks func(*model.Transition) bool) {
@@ -59,9 +59,8 @@ func looksOf(h *model.History, store *model.Store, known model.Staircase) map[st
 		if ended == model.Pending {
 			ended = h.End
 		}
-		// Of a stream that was recorded without times, all events stand at the end. One
-		// that was refused shows no state, and a client that does not read is at fault
-		// itself.
+		// The events of a stream that was recorded without times are all at the end. A
+		// refused stream has no state, and a slow or stalled client lags by itself.
 		refused := s.Err != model.OK || len(s.Events) > 0 && s.Events[0].Type == model.Error
 		if refused || s.Return == model.Pending || s.Return == h.End || s.Consumer == "slow" || s.Consumer == "stalled" {
 			continue
@@ -83,8 +82,8 @@ func looksOf(h *model.History, store *model.Store, known model.Staircase) map[st
 	return all
 }
 
-// lackedBy tells which transitions events lack. A deletion of what they do not show
-// may be why they do not.
+// lackedBy says which transitions events lack. If the deletion of an object is missing,
+// that matters only if the events show the object.
 func lackedBy(events []model.Event) func(*model.Transition) bool {
 	shown := map[model.Key]bool{}
 	for event := range model.Each(events) {

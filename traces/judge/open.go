@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// The files that are looked for in a folder.
+// The files of a folder of a run.
 const (
 	historyFile = "history.jsonl"
 	verdictFile = "verdict.json"
@@ -29,18 +29,18 @@ type Recorded struct {
 	Name    string
 	Header  traces.Header
 	History *model.History
-	// judged are the limits that the run was judged by, if the history lies in its folder.
+	// judged are the limits of the run's verdict, if the history is in its folder.
 	judged limits
 }
 
 // limits are those of a run's own verdict.
 type limits struct {
-	// Minimum is what the history has to hold lest it be vacuous; nil if there is no
-	// verdict, or one without a minimum.
+	// Minimum is what the history must contain for a conclusive verdict; nil if there
+	// is no verdict, or one without a minimum.
 	Minimum *linearizability.Counts `json:"minimum"`
-	// Window is how many changes the run's caches held at least, 0 for the usual number.
+	// Window is the minimum number of changes that the run's caches held, 0 for the default.
 	Window int `json:"window"`
-	// RefreshBound is how long a stream may have known less than etcd, 0 for the usual bound.
+	// RefreshBound is [linearizability.Config.RefreshBound] of the run, 0 for the default.
 	RefreshBound time.Duration `json:"refreshBound"`
 }
 
@@ -74,12 +74,12 @@ func Read(path string, stdin io.Reader) (Recorded, error) {
 	return r, nil
 }
 
-// readFolder returns the path of the history in the folder of a run, and the limits that the
-// run's verdict names.
+// readFolder returns the path of the history in the folder of a run, and the limits of the
+// run's verdict.
 func readFolder(folder string) (history string, judged limits, err error) {
 	history, err = traces.FindIn(folder, historyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", judged, fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
+		return "", judged, fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder of a run, or the path of a history", folder, historyFile)
 	}
 	if err != nil {
 		return "", judged, unreadable(folder, err)
@@ -101,7 +101,7 @@ func readFolder(folder string) (history string, judged limits, err error) {
 	return history, judged, nil
 }
 
-// unreadable puts the path before an error, once.
+// unreadable prefixes an error with the path, once.
 func unreadable(path string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -11,15 +11,15 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// maxViolations is how many violations, and how many observations, a
-// report lists; the rest is counted.
+// maxViolations is the most violations, and the most observations, that a report
+// lists; the others are counted.
 const maxViolations = 8
 
-// maxTimelines is for how many of them a report has a timeline.
+// maxTimelines is the number of violations with a diagram in a report.
 const maxTimelines = 1
 
-// Report is the verdict for people, in lines of at most [explain.Columns] but for
-// long paths.
+// Report returns the verdict as text, in lines of at most [explain.Columns] except
+// for long paths.
 func (v Verdict) Report() string {
 	var b strings.Builder
 	v.summary(&b)
@@ -39,8 +39,8 @@ func (v Verdict) Report() string {
 	return b.String()
 }
 
-// staleReads says which servers showed old states. Of a history from a real cluster
-// it says so of all servers, as that is what people ask.
+// staleReads says which servers returned stale states. For a history from a real
+// cluster it lists all servers, because users ask for that.
 func (v Verdict) staleReads() string {
 	var b strings.Builder
 	for _, server := range v.Stale {
@@ -48,24 +48,24 @@ func (v Verdict) staleReads() string {
 			continue
 		}
 		if b.Len() == 0 {
-			b.WriteString("\n  stale reads, compared with the newest that any server had shown by then\n")
+			b.WriteString("\n  stale reads, compared with the newest state that any server had returned by then\n")
 		}
 		fmt.Fprintln(&b, explain.Wrap(4, server.text(v.at)))
 	}
 	return b.String()
 }
 
-// text says the same in sentences. at prints a time of the history.
+// text returns it in sentences. at prints a time of the history.
 func (s Staleness) text(at func(int64) string) string {
 	parts := []string{fmt.Sprintf("%s: %d of %d reads stale, %d of %d streams behind at their end.", s.Server, s.StaleReads, s.Reads, s.Behind, s.Streams)}
 	if w := s.Worst; w != nil {
-		verb := "showed"
-		allowed := "The resourceVersion that the request named allows for that."
+		verb := "returned"
+		allowed := "The resourceVersion of the request allows that."
 		if !w.Allowed {
-			allowed = "That must not be, as the request asked for the newest state."
+			allowed = "That is not allowed, because the request asked for the newest state."
 		}
 		if strings.HasPrefix(w.What, "stream") {
-			verb, allowed = "had got to", ""
+			verb, allowed = "had reached", ""
 		}
 		parts = append(parts, fmt.Sprintf("The worst: %s %s RV %d at %s, %s behind RV %d, %s after %s.",
 			w.What, verb, w.RV, at(w.Time), model.Plural(w.Missed, "change"), w.Newest, age(w.Age), w.Seen))
@@ -74,16 +74,16 @@ func (s Staleness) text(at func(int64) string) string {
 		}
 	}
 	if p := s.Period; p != nil {
-		fresh := "and nothing newer came after that"
+		fresh := "and nothing newer was returned after that"
 		if p.Fresh != model.Pending {
 			fresh = "and it was fresh again at " + at(p.Fresh)
 		}
-		parts = append(parts, fmt.Sprintf("All it showed was stale from %s to %s, %s.", at(p.From), at(p.To), fresh))
+		parts = append(parts, fmt.Sprintf("Everything it returned from %s to %s was stale, %s.", at(p.From), at(p.To), fresh))
 	}
 	return strings.Join(parts, " ")
 }
 
-// age is rounded to what a reader can use.
+// age prints a duration, rounded.
 func age(nanoseconds int64) string {
 	d := time.Duration(nanoseconds)
 	if d >= time.Second {
@@ -92,7 +92,7 @@ func age(nanoseconds int64) string {
 	return d.Round(time.Microsecond).String()
 }
 
-// at prints a time of the history, with that of the day where it is known.
+// at prints a time of the history, with the time of day if it is known.
 func (v Verdict) at(nanoseconds int64) string {
 	text := time.Duration(nanoseconds).Round(time.Microsecond).String()
 	began, err := time.Parse(time.RFC3339Nano, v.Attributes[traces.AttributeBegan])
@@ -102,8 +102,8 @@ func (v Verdict) at(nanoseconds int64) string {
 	return text + " (" + began.Add(time.Duration(nanoseconds)).UTC().Format("15:04:05.000") + ")"
 }
 
-// Explanation is all that is known of each violation, for people: what [Verdict.Report]
-// says of it, how it came about step by step, and the same side by side.
+// Explanation returns all that is known of each violation as text: what
+// [Verdict.Report] says, the steps that led to it, and a diagram of them.
 func (v Verdict) Explanation() string {
 	var b strings.Builder
 	v.summary(&b)
@@ -115,8 +115,8 @@ func (v Verdict) Explanation() string {
 	return b.String()
 }
 
-// violations writes the paragraphs of each violation and what further says of it, or
-// how many more there are.
+// violations writes the paragraphs of each violation and what further adds, and how
+// many more there are.
 func (v Verdict) violations(b *strings.Builder, further func(i int, violation Violation)) {
 	for i, violation := range v.Violations {
 		if i == maxViolations {
@@ -128,7 +128,7 @@ func (v Verdict) violations(b *strings.Builder, further func(i int, violation Vi
 	}
 }
 
-// summary says what the file is and what became of it.
+// summary writes the file, the outcome and the counts.
 func (v Verdict) summary(b *strings.Builder) {
 	fmt.Fprintf(b, "%s  %s\n", strings.ToUpper(string(v.Outcome)), v.File)
 	about := ""
@@ -144,7 +144,7 @@ func (v Verdict) summary(b *strings.Builder) {
 		fmt.Fprintln(b, explain.Wrap(2, "truth: "+truth))
 	}
 	if until := v.Attributes[traces.AttributeUnfinished]; until != "" {
-		fmt.Fprintln(b, explain.Wrap(2, fmt.Sprintf("cut short: this is what had been recorded by %.40s; whoever recorded it was ended before it could write the rest", until)))
+		fmt.Fprintln(b, explain.Wrap(2, fmt.Sprintf("cut short: recorded until %.40s; the recorder ended before it could write the rest", until)))
 	}
 	if v.Reason != "" {
 		fmt.Fprintln(b, explain.Wrap(2, v.Reason))

@@ -10,23 +10,23 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Staleness says how old what one API server showed was, compared with the newest that
-// anybody had been shown by then, by whatever server. It judges nothing: a read at
-// resourceVersion 0 may be stale by as much as it likes. What must not be is for package
-// linearizability. Times are those of the history, in nanoseconds.
+// Staleness says how stale the states were that one API server returned, compared with the
+// newest that any server had returned by then. It does not judge: a read at resourceVersion
+// 0 may be arbitrarily stale. Package linearizability judges what is not allowed. Times are
+// those of the history, in nanoseconds.
 type Staleness struct {
 	Server string `json:"server"`
 	// Reads are the lists, gets and initial blocks that could be compared, StaleReads
-	// those of them that lacked a change which somebody had been shown before.
+	// those of them that lacked a change which had been returned to anybody before.
 	Reads      int `json:"reads"`
 	StaleReads int `json:"stale_reads"`
 	// Streams are those that could be compared when they ended, Behind those of them
-	// that had not brought a change which somebody had been shown before.
+	// that had not delivered a change which had been returned to anybody before.
 	Streams int `json:"streams"`
 	Behind  int `json:"streams_behind"`
-	// Worst is the one that lacked the most.
+	// Worst is the one that lacked the most changes.
 	Worst *StaleLook `json:"worst,omitempty"`
-	// Period is the longest time for which all that the server showed was stale.
+	// Period is the longest time in which everything that the server returned was stale.
 	Period *StalePeriod `json:"period,omitempty"`
 }
 
@@ -34,34 +34,34 @@ type Staleness struct {
 type StaleLook struct {
 	What string `json:"what"`
 	Time int64  `json:"time"`
-	// RV is that of the state shown, Newest that of the newest that had been shown.
+	// RV is that of the state returned, Newest the newest that had been returned.
 	RV     int64 `json:"rv"`
 	Newest int64 `json:"newest"`
-	// Missed is how many changes lie between them that the read or stream is about.
+	// Missed is how many changes within the scope and selector are between them.
 	Missed int `json:"missed"`
-	// Age is for how long the first of them had been known at least.
+	// Age is how long the first of them had been known at least.
 	Age int64 `json:"age"`
-	// Seen says who had been shown it, and how.
+	// Seen says how that one had been returned.
 	Seen string `json:"seen"`
-	// Allowed says that the request allowed for any state, however old.
+	// Allowed says that the request allowed a stale state.
 	Allowed bool `json:"allowed"`
 }
 
-// StalePeriod is a time for which everything that a server showed was stale.
+// StalePeriod is a time in which everything that a server returned was stale.
 type StalePeriod struct {
-	// From is when somebody was first shown what the server lacked, or later if the
-	// server showed something fresh after that. To is the last time that it showed
-	// something stale.
+	// From is when the change that the server lacked was first returned to anybody, or
+	// later if the server returned something fresh after that. To is the last time
+	// that it returned something stale.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
-	// Fresh is when it next showed something that was not, -1 if it never did.
+	// Fresh is when it next returned something fresh, -1 if it never did.
 	Fresh int64 `json:"fresh"`
-	// Looks is how many stale reads and streams are in it.
+	// Looks is the number of stale reads and streams in it.
 	Looks int `json:"looks"`
 }
 
-// stalenessOf returns how old what each server of a history showed was, by name. A history
-// without a truth has none.
+// stalenessOf returns the staleness of each server of a history, by name. It returns
+// nothing for a history without a truth.
 func stalenessOf(h *model.History) []Staleness {
 	if h.Truth.Revision == 0 {
 		return nil
@@ -77,7 +77,7 @@ func stalenessOf(h *model.History) []Staleness {
 func stalenessOfServer(name string, looks []look) Staleness {
 	server := Staleness{Server: name}
 	var current *StalePeriod
-	fresh := int64(0) // when it last showed something that was not stale
+	fresh := int64(0) // when it last returned something fresh
 	for l := range model.Each(looks) {
 		all, stale := &server.Reads, &server.StaleReads
 		if l.end {
@@ -110,20 +110,20 @@ func stalenessOfServer(name string, looks []look) Staleness {
 	return server
 }
 
-// allowed reports whether a request allowed for any state.
+// allowed reports whether a request allowed a stale state.
 func (l *look) allowed() bool {
 	switch {
 	case l.end:
-		return true // how fast events come, nobody promises
+		return true // no bound on the delay of events is guaranteed
 	case l.stream != nil:
 		return !l.stream.InitialEvents || l.stream.RV >= 0
 	}
 	return l.op.RV >= 0
 }
 
-// Demand fails a verdict if all that a server showed was stale for longer than a
-// time. No specification promises how fresh a cache is; this is a bound of whoever
-// asks.
+// Demand fails a verdict if everything that a server returned was stale for longer
+// than fresh. No specification bounds the staleness of a cache; this is the user's own
+// bound.
 func (v *Verdict) Demand(fresh time.Duration) {
 	for i := range v.Stale {
 		period := v.Stale[i].Period
@@ -132,7 +132,7 @@ func (v *Verdict) Demand(fresh time.Duration) {
 		}
 		v.Outcome, v.Reason = linearizability.Failed, ""
 		v.Violations = append(v.Violations, Violation{Report: linearizability.Report{Guarantee: "Fresh", Code: "stale-too-long", Subject: "server", Server: v.Stale[i].Server, Text: fmt.Sprintf(
-			"Fresh: all that server %s showed from %s to %s was stale, %d reads and streams (no server may show nothing but old states for longer than %v)",
+			"Fresh: everything that server %s returned from %s to %s was stale, %d reads and streams (no server may return only stale states for longer than %v)",
 			v.Stale[i].Server, v.at(period.From), v.at(period.To), period.Looks, fresh)}})
 	}
 }

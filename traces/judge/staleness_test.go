@@ -50,12 +50,12 @@ func TestHowStaleAReadIs(t *testing.T) {
 	require.Equal(t, [2]int{4, 2}, [2]int{b.Reads, b.StaleReads})
 	require.Equal(t, StaleLook{
 		What: "operation 4 of client c (list at RV 0)", Time: 50, RV: 12, Newest: 35, Missed: 2, Age: 50 - 31,
-		Seen: "the answer of a to operation 3 (list), at RV 35", Allowed: true,
+		Seen: "the response of a to operation 3 (list), at RV 35", Allowed: true,
 	}, *b.Worst)
 	require.Equal(t, StalePeriod{From: 31, To: 60, Fresh: 70, Looks: 2}, *b.Period)
-	require.Equal(t, "b: 2 of 4 reads stale, 0 of 0 streams behind at their end. The worst: operation 4 of client c (list at RV 0) showed "+
-		"RV 12 at 50, 2 changes behind RV 35, 0s after the answer of a to operation 3 (list), at RV 35. The resourceVersion that the request "+
-		"named allows for that. All it showed was stale from 31 to 60, and it was fresh again at 70.",
+	require.Equal(t, "b: 2 of 4 reads stale, 0 of 0 streams behind at their end. The worst: operation 4 of client c (list at RV 0) returned "+
+		"RV 12 at 50, 2 changes behind RV 35, 0s after the response of a to operation 3 (list), at RV 35. The resourceVersion of the request "+
+		"allows that. Everything it returned from 31 to 60 was stale, and it was fresh again at 70.",
 		b.text(func(t int64) string { return fmt.Sprint(t) }))
 }
 
@@ -101,7 +101,7 @@ func TestStreamsThatStandStill(t *testing.T) {
 	require.Equal(t, "ADDED default/y at RV 20 on stream 1 of a", b.Worst.Seen)
 	require.Equal(t, StalePeriod{From: 100, To: 1000, Fresh: -1, Looks: 1}, *b.Period)
 	require.Contains(t, b.text(func(t int64) string { return time.Duration(t).String() }),
-		"The worst: stream 2 of client c (from RV 0) had got to RV 10 at 1µs, 2 changes behind RV 30")
+		"The worst: stream 2 of client c (from RV 0) had reached RV 10 at 1µs, 2 changes behind RV 30")
 
 	h.Operations = []model.Operation{listOf(1, "b", 300, 0, 30)}
 	require.EqualValues(t, 300, stalenessIn(h, "b").Period.From, "it was fresh until then")
@@ -129,7 +129,7 @@ func TestDemand(t *testing.T) {
 	require.Equal(t, Passed, v.Severity(), "not longer than that")
 	v.Demand(2 * time.Second)
 	require.Equal(t, Failed, v.Severity())
-	require.Equal(t, "Fresh: all that server b showed from 1s to 4s was stale, 2 reads and streams (no server may show nothing but old states for longer than 2s)",
+	require.Equal(t, "Fresh: everything that server b returned from 1s to 4s was stale, 2 reads and streams (no server may return only stale states for longer than 2s)",
 		v.Violations[0].Text)
 	require.Contains(t, v.Report(), "FAILED")
 }
