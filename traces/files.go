@@ -21,33 +21,33 @@ const (
 	Gzip = ".gz"
 )
 
-// MaxExpanded is how many bytes a file may expand to. A small file that somebody has
-// sent may hold terabytes.
+// MaxExpanded is the most bytes that a file may expand to. A small untrusted file may
+// expand to terabytes.
 const MaxExpanded = 1 << 30
 
-// maxWindow bounds the memory that a zstd frame may ask its reader for. It is
-// what the zstd command allows without being told otherwise.
+// maxWindow bounds the memory that a zstd frame may require of its reader. It is the
+// default of the zstd command.
 const maxWindow = 128 << 20
 
 var (
 	// ErrTooLarge means that a file expands to more than [MaxExpanded].
 	ErrTooLarge = errors.New("the file holds more than the limit")
-	// ErrLink means that a folder, or a file in it, is a symbolic link or something
-	// else that whoever made the folder may have pointed anywhere.
+	// ErrLink means that a folder, or a file in it, is a symbolic link or another kind
+	// of file that may refer to anything outside the folder.
 	ErrLink = errors.New("links are not followed")
-	// ErrBroken means that a file is not what its first bytes say.
+	// ErrBroken means that a file is not of the format that its first bytes indicate.
 	ErrBroken = errors.New("the compressed file is broken")
 )
 
-// How compressed files begin.
+// The prefixes of compressed files.
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// FindFile returns under which form of its name a file is there: as given, or with or
-// without the ending of a compressed file. The error is that of os.Stat for the
-// name as given.
+// FindFile returns the path under which a file exists: as given, or with or without
+// the ending of a compressed file. The error is that of os.Stat for the path as
+// given.
 func FindFile(path string) (string, error) {
 	bare := strings.TrimSuffix(strings.TrimSuffix(path, Zstd), Gzip)
 	_, missing := os.Stat(path)
@@ -63,8 +63,8 @@ func FindFile(path string) (string, error) {
 }
 
 // FindIn is FindFile for a file in the folder of a run. Neither may be a symbolic
-// link: folders come from elsewhere, and what they point to is not theirs to show or
-// to replace.
+// link: folders may be untrusted, and must not make watchsim read or replace files
+// outside.
 func FindIn(folder, name string) (string, error) {
 	path := filepath.Join(folder, name)
 	if err := CheckFolder(folder); err != nil {
@@ -81,19 +81,19 @@ func FindIn(folder, name string) (string, error) {
 	return path, err
 }
 
-// CheckFolder returns an error if a folder is a symbolic link. One that is not there
-// is for whoever reads it to complain of.
+// CheckFolder returns an error if a folder is a symbolic link. A missing folder is no
+// error here, as its reader reports it.
 func CheckFolder(folder string) error {
-	about, err := os.Lstat(filepath.Clean(folder)) // a slash at the end would follow the link
+	about, err := os.Lstat(filepath.Clean(folder)) // a trailing slash would follow the link
 	if err != nil || about.Mode()&fs.ModeSymlink == 0 {
 		return nil
 	}
 	return fmt.Errorf("%w: expected the folder of a run, found that %s is a symbolic link; give the folder that it points to", ErrLink, folder)
 }
 
-// OpenFile opens a file under either form of its name and reads what it holds. Whether
-// it is compressed is told by its first bytes. A file that holds more than
-// [MaxExpanded] is refused before any of it is read into memory.
+// OpenFile opens a file found by FindFile and decompresses it, if its first bytes say
+// that it is compressed. A file that expands to more than [MaxExpanded] is refused
+// before any of it is read into memory.
 func OpenFile(path string) (io.ReadCloser, error) { return openFile(path, MaxExpanded) }
 
 func openFile(path string, limit int64) (io.ReadCloser, error) {
@@ -112,9 +112,8 @@ func openFile(path string, limit int64) (io.ReadCloser, error) {
 	return &opened{content, file}, nil
 }
 
-// measured is newReader for a file of which all that it holds is within the limit.
-// What a compressed file says of its own size need not be true, so it is expanded
-// twice.
+// measured is newReader for a file whose whole content is within the limit. The size
+// in a compressed file need not be true, so the file is expanded twice.
 func measured(file *os.File, limit int64) (io.ReadCloser, error) {
 	about, err := file.Stat()
 	if err != nil || !about.Mode().IsRegular() {
@@ -135,12 +134,12 @@ func measured(file *os.File, limit int64) (io.ReadCloser, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	return newReader(file, limit) // other flaws show again, where they can be told better
+	return newReader(file, limit) // other flaws recur, where the error can say more
 }
 
 func tooLarge(limit int64) error { return fmt.Errorf("%w, which is %d bytes", ErrTooLarge, limit) }
 
-// ReadFile is OpenFile for a file that fits into memory.
+// ReadFile reads a whole file as OpenFile does.
 func ReadFile(path string) ([]byte, error) {
 	file, err := OpenFile(path)
 	if err != nil {
@@ -157,16 +156,16 @@ type opened struct {
 
 func (o *opened) Close() error { return errors.Join(o.ReadCloser.Close(), o.file.Close()) }
 
-// NewReader reads what a stream holds that may be compressed. Closing it frees
-// what decompression takes and leaves the stream open.
+// NewReader reads a stream that may be compressed. Closing it frees the resources of
+// decompression and leaves the stream open.
 //
-// Of a stream that was cut short everything is read that is whole, and the error
-// is then io.ErrUnexpectedEOF, not io.EOF.
+// If the stream is truncated, everything that is complete is read, and the error is
+// io.ErrUnexpectedEOF, not io.EOF.
 func NewReader(r io.Reader) (io.ReadCloser, error) { return newReader(r, MaxExpanded) }
 
 func newReader(r io.Reader, limit int64) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
-	magic, _ := buffered.Peek(len(zstdMagic)) // an empty stream is for whoever reads it to complain of
+	magic, _ := buffered.Peek(len(zstdMagic)) // the reader reports an empty stream
 	switch {
 	case bytes.HasPrefix(magic, gzipMagic):
 		unzipped, err := gzip.NewReader(buffered)
@@ -184,7 +183,7 @@ func newReader(r io.Reader, limit int64) (io.ReadCloser, error) {
 	return &bounded{io.NopCloser(buffered), limit, limit}, nil
 }
 
-// bounded reads up to a limit and puts errors of decompression into words.
+// bounded reads up to a limit and wraps errors of decompression.
 type bounded struct {
 	io.ReadCloser
 	limit int64
@@ -204,7 +203,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, b.broken(err)
 }
 
-// broken says of an error of decompression that it is one, and where.
+// broken wraps an error of decompression, with its position.
 func (b *bounded) broken(err error) error {
 	var of *fs.PathError
 	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || errors.As(err, &of) {
@@ -213,19 +212,18 @@ func (b *bounded) broken(err error) error {
 	return fmt.Errorf("%w after %d bytes of its content: %w", ErrBroken, b.limit-b.left, err)
 }
 
-// FlushBytes is how much of what was written last may be missing from a file
-// whose writer was killed.
+// FlushBytes is the most bytes that may be missing at the end of a file whose writer
+// was killed.
 const FlushBytes = 256 << 10
 
-// Writer compresses with zstd, and passes on whole blocks every [FlushBytes], so
-// that what there is of a file can be read while it is being written and after its
-// writer was killed.
+// Writer compresses with zstd, and flushes every [FlushBytes], so that a file can be
+// read while it is being written and after its writer was killed.
 type Writer struct {
 	encoder *zstd.Encoder
 	held    int
 }
 
-// NewWriter returns a writer to w. The same bytes in make the same bytes out.
+// NewWriter returns a writer to w. Its output is deterministic.
 func NewWriter(w io.Writer) *Writer {
 	encoder, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// The format and the newest version of it that this build writes and reads.
+// The format, and the version that this build writes and the newest that it reads.
 const (
 	HistoryFormat  = "watchsim.history"
 	HistoryVersion = 4
@@ -31,30 +31,30 @@ var (
 	ErrBadRecord = errors.New("the history holds a bad record")
 )
 
-// Header is the first line of a history file: what made it. Format and Version
-// are filled in by [WriteHistory].
+// Header is the first line of a history file: the origin of the history.
+// [WriteHistory] sets Format and Version.
 type Header struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Seed and Target reproduce the run, if a simulated run it was.
+	// Seed and Target reproduce the run, if it was simulated.
 	Seed   uint64 `json:"seed,omitempty"`
 	Target string `json:"target,omitempty"`
-	// Attributes are whatever else the writer wants to keep, by name.
+	// Attributes are whatever else the writer records, by name.
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// The attributes that the header of a history from a real cluster has.
+// The attributes in the header of a history from a real cluster.
 const (
-	// AttributeTruth says what the truth was taken from.
+	// AttributeTruth says what the truth is based on.
 	AttributeTruth = "truth"
-	// AttributeBegan is the time 0 of the history, as RFC 3339 has it.
+	// AttributeBegan is the time at 0 in the history, in RFC 3339.
 	AttributeBegan = "began"
-	// AttributeResource is the resource, AttributeSources where the history is from.
+	// AttributeResource is the resource, AttributeSources the sources of the history.
 	AttributeResource, AttributeSources = "resource", "sources"
 	// AttributeUnfinished is when the history was written, if its recorder had not
 	// finished by then.
 	AttributeUnfinished = "unfinished"
-	// AttributeSkew is by how much clocks may have differed.
+	// AttributeSkew is the most that clocks may have differed.
 	AttributeSkew = "clock-skew"
 )
 
@@ -82,14 +82,14 @@ type end struct {
 	Steady   bool  `json:"steady,omitempty"`
 }
 
-// part is where a history holds its records of one kind.
+// part is the list of a history's records of one kind.
 type part struct {
 	kind string
 	list reflect.Value // a slice
 }
 
-// parts are those of a history, in the order in which they are written. The events of
-// a stream follow it.
+// parts returns those of a history, in the order in which they are written. The events
+// of a stream follow it.
 func parts(h *model.History) []part {
 	of := func(list any) reflect.Value { return reflect.ValueOf(list).Elem() }
 	return []part{
@@ -99,7 +99,7 @@ func parts(h *model.History) []part {
 	}
 }
 
-// record is a line of a history but for the first.
+// record is a line of a history other than the header.
 type record[T any] struct {
 	Kind string `json:"kind"`
 	Data T      `json:"data"`
@@ -139,9 +139,9 @@ func WriteHistory(w io.Writer, header Header, h *model.History) error {
 	return nil
 }
 
-// ReadValidHistory reads what [WriteHistory] or anybody else wrote, and returns it if
-// it is valid in the sense of [Validate]. Fields it does not know are ignored, kinds of
-// record are not. Errors name the line.
+// ReadValidHistory reads a history, and returns it if it is valid according to
+// [Validate]. Unknown fields are ignored; unknown kinds of record are errors, which
+// name the line.
 func ReadValidHistory(r io.Reader) (Header, *model.History, error) {
 	header, reader, err := readHistory(r)
 	if err == nil {
@@ -197,7 +197,7 @@ func readHeader(lines *lineReader) (Header, error) {
 	return header, nil
 }
 
-// historyReader puts records together.
+// historyReader assembles a history from records.
 type historyReader struct {
 	lines   *lineReader
 	kind    string // of the record that is being read
@@ -205,8 +205,8 @@ type historyReader struct {
 	parts   map[string]reflect.Value
 	// streams maps the ID of a stream to its index in the history.
 	streams map[int]int
-	// at are the lines of the records read, events apart: those are kept for
-	// each stream, by its index.
+	// at are the lines of the records read, except events, whose lines are kept by
+	// stream index.
 	at     lineNumbers
 	events [][]int
 }
@@ -267,7 +267,7 @@ func (r *historyReader) decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return r.bad("has data that does not fit the kind %s: %s", r.kind, misfit(err))
 	}
-	if data[0] != '{' { // null, which fits everything
+	if data[0] != '{' { // null, which decodes into anything
 		return r.bad("has data that does not fit the kind %s: expected an object, found %s", r.kind, data)
 	}
 	if field := missing(reflect.TypeOf(into), data); field != "" {
@@ -307,12 +307,12 @@ func (r *historyReader) end(data []byte) error {
 	return nil
 }
 
-// bad returns an error about the line read last.
+// bad returns an error about the current line.
 func (r *historyReader) bad(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d %s", ErrBadRecord, r.lines.number, fmt.Sprintf(format, args...))
 }
 
-// maxLine bounds the length of a line, so that a file of another kind is noticed
+// maxLine is the most bytes of a line, so that a file of another kind is noticed
 // before it fills the memory. A list of a hundred thousand objects fits.
 const maxLine = 64 << 20
 
@@ -322,8 +322,8 @@ type lineReader struct {
 	number int
 }
 
-// next returns the next line, which is valid until the call after it. A last
-// line that lacks its newline and is not whole JSON is reported as truncated.
+// next returns the next line, which is valid until the following call. A last line
+// without a newline that is not complete JSON is reported as truncated.
 func (r *lineReader) next() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {

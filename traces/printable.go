@@ -13,20 +13,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Names in a history are whatever somebody's server or file says. Printed as they
-// are, they could move the cursor, hide or reorder text, or forge a line of a report.
+// Names in a history come from untrusted servers and files. Printed as they are, they
+// could move the cursor, hide or reorder text, or forge a line of a report.
 
 const (
-	// maxPrintable is how many bytes of a text are printed whole. No name of
-	// Kubernetes has more.
+	// maxPrintable is the most bytes of a text that is printed in full. No name in
+	// Kubernetes is longer.
 	maxPrintable = 253
-	// printedBeginning is how many are printed of a longer one.
+	// printedBeginning is how many bytes of a longer text are printed.
 	printedBeginning = 64
 )
 
-// Printable returns a name, or another text that is not the program's own, in a form
-// that is safe to print: on one line, without control and format characters, and cut
-// short with its length if it is long. Different texts remain different.
+// Printable returns an untrusted text in a form that is safe to print: on one line,
+// without control and format characters, and truncated, with its length, if it is
+// long. Different texts remain different.
 func Printable(text string) string {
 	rest := ""
 	if len(text) > maxPrintable {
@@ -64,7 +64,7 @@ func makePrintable(v reflect.Value) {
 		for i := range v.Len() {
 			makePrintable(v.Index(i))
 		}
-	case reflect.Map: // all of them are from string to string
+	case reflect.Map: // always from string to string
 		if texts, _ := v.Interface().(map[string]string); texts != nil {
 			printable := make(map[string]string, len(texts))
 			for name, value := range texts {
@@ -80,7 +80,7 @@ func isPlain(text string) bool {
 	return len(text) <= maxPrintable && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' })
 }
 
-// escape writes all characters as \uXXXX that are not visible, but for those to keep.
+// escape escapes invisible characters as \uXXXX, except those to keep.
 func escape(text, keep string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -100,14 +100,14 @@ func escape(text, keep string) string {
 	return b.String()
 }
 
-// PrintableWriter returns a writer that passes text on with all control and format
-// characters but newline and tab escaped, as the last line of defence in front of a
-// terminal. What it makes of JSON is the same JSON.
+// PrintableWriter returns a writer that escapes all control and format characters
+// other than newline and tab, as the last line of defence in front of a terminal.
+// Escaped JSON is equivalent JSON.
 func PrintableWriter(w io.Writer) io.Writer { return &printableWriter{to: w} }
 
 type printableWriter struct {
 	to   io.Writer
-	held []byte // the beginning of a character whose rest has not been written yet
+	held []byte // the first bytes of an incomplete character
 }
 
 // Write implements io.Writer.

@@ -15,14 +15,14 @@ type field struct {
 	name     string
 	of       reflect.Type
 	required bool
-	isList   bool // null is an empty list, and not nothing
+	isList   bool // null is an empty list, not a missing one
 	isObject bool // or a list of objects
 }
 
 var fieldsOfTypes sync.Map // of reflect.Type to []field
 
-// fieldsOf returns the fields of a struct, or of what a pointer or a list is of. All
-// that are not marked omitempty are required.
+// fieldsOf returns the fields of a struct, or of the elements of a pointer or a list.
+// All that are not marked omitempty are required.
 func fieldsOf(of reflect.Type) []field {
 	if known, is := fieldsOfTypes.Load(of); is {
 		return known.([]field)
@@ -46,9 +46,9 @@ func fieldsOf(of reflect.Type) []field {
 }
 
 // missing returns the path of the first required field that valid JSON lacks, empty if
-// it lacks none. null is as good as nothing. encoding/json leaves a missing field at
-// zero, which many fields can truly be; a history that was put together wrongly would
-// be judged for something that never happened.
+// it lacks none. null counts as missing. encoding/json leaves a missing field at zero,
+// which is a valid value of many fields, so that an incorrectly written history would be
+// judged for something that never happened.
 func missing(of reflect.Type, data []byte) string {
 	if of.Kind() == reflect.Slice {
 		var elements []json.RawMessage
@@ -83,7 +83,7 @@ func missing(of reflect.Type, data []byte) string {
 	return ""
 }
 
-// misfit says in a sentence why data could not be decoded.
+// misfit says why data could not be decoded.
 func misfit(err error) string {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) || mismatch.Type == nil {
@@ -107,9 +107,8 @@ func misfit(err error) string {
 	return fmt.Sprintf("%s: expected %s, found %s", field, expected, mismatch.Value)
 }
 
-// Schema is the JSON Schema (draft 2020-12) of one line of a history. It holds
-// what can be said of a line by itself; [Validate] says what has to be true of
-// all lines together.
+// Schema is the JSON Schema (draft 2020-12) of one line of a history. It says what
+// must hold for a single line; [Validate] checks all lines together.
 //
 //go:embed schema/history.schema.json
 var Schema string

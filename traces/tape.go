@@ -17,7 +17,7 @@ const (
 	tapeVersion = 1
 )
 
-// The most bytes that a tape's first line, and its decisions, may have.
+// The most bytes of a tape's first line, and of its decisions.
 const (
 	maxTapeHeader    = 1 << 12
 	maxTapeDecisions = 1 << 30
@@ -35,8 +35,8 @@ type tapeHeader struct {
 	SHA256  string `json:"sha256"`
 }
 
-// Tape is the scheduling decisions of one run, as package sim records them, and
-// the seed its random streams derive from.
+// Tape has the scheduling decisions of one run, as package sim records them, and
+// the seed that its random streams derive from.
 type Tape struct {
 	Seed      uint64
 	Decisions []byte
@@ -60,11 +60,11 @@ func WriteTape(w io.Writer, tape Tape) error {
 // expected and found.
 func ReadTape(r io.Reader) (Tape, error) {
 	in := bufio.NewReaderSize(r, maxTapeHeader)
-	line, err := in.ReadSlice('\n') // at most what the buffer holds
+	line, err := in.ReadSlice('\n') // at most the size of the buffer
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
 	}
-	size := len(line) // it does not outlive the next read
+	size := len(line) // line is only valid until the next read
 	var header tapeHeader
 	if json.Unmarshal(bytes.TrimSpace(line), &header) != nil || header.Format != tapeFormat {
 		return Tape{}, fmt.Errorf("%w: line 1: expected the format %q, found %q", ErrTape, tapeFormat, abbreviate(line))

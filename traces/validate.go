@@ -7,16 +7,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Validate returns an error, which wraps [ErrBadRecord], if a history is one that
-// nobody can have recorded: times that run backwards, revisions that etcd does
-// not have, references to nothing. It says nothing of whether the history obeys
-// the model: what a server can have answered, however wrong, is valid.
+// Validate returns an error, which wraps [ErrBadRecord], if a history cannot have
+// been recorded: times that run backwards, revisions that etcd does not have, dangling
+// references. It does not check whether the history obeys the model: any response that
+// a server can return, however wrong, is valid.
 //
-// Rules may take for granted what Validate demands.
+// Rules may rely on what Validate checks.
 func Validate(h *model.History) error { return validate(h, nil) }
 
-// lineNumbers are the lines of a history's records by kind, those of one kind in
-// the order in which the history holds them.
+// lineNumbers are the lines of a history's records by kind, in the order of the
+// history.
 type lineNumbers map[string][]int
 
 func validate(h *model.History, lines lineNumbers) error {
@@ -29,14 +29,14 @@ func validate(h *model.History, lines lineNumbers) error {
 	return nil
 }
 
-// validation goes through a history. It keeps the first flaw that it finds.
+// validation checks a history. It keeps the first flaw that it finds.
 type validation struct {
 	history *model.History
 	lines   lineNumbers
 	err     error
 	// operations and streams map IDs to indices.
 	operations, streams map[int]int
-	// events counts those of the streams before.
+	// events counts the events of the previous streams.
 	events int
 }
 
@@ -48,7 +48,7 @@ type place struct {
 	of    []any
 }
 
-// demand notes a flaw of a record, unless a field is as it has to be.
+// demand records a flaw of a record, unless a field is as required.
 func (v *validation) demand(is bool, at place, field string, found any, expected string, args ...any) {
 	if is || v.err != nil {
 		return
@@ -67,17 +67,17 @@ func (v *validation) named(at place, field, name, what string) {
 	v.demand(name != "", at, field, name, "the name of %s", what)
 }
 
-// versions demands what a resourceVersion can be where there may be none.
+// version requires a resourceVersion or 0.
 func (v *validation) version(at place, field string, rv int64) {
 	v.demand(rv >= 0, at, field, rv, "a resourceVersion, or 0 for none")
 }
 
-// time demands a time between another one, which is that of what, and the end.
+// time requires a time from another one, which is that of what, to the end.
 func (v *validation) time(at place, field string, time, from int64, what string) {
 	v.timeOr(at, field, time, from, what, "")
 }
 
-// timeOr is time for one that may be Pending instead, which means or, unless that is empty.
+// timeOr is time for one that may also be Pending, which means or, unless that is empty.
 func (v *validation) timeOr(at place, field string, time, from int64, what, or string) {
 	if or != "" && time == model.Pending || time >= max(from, 0) && time <= v.history.End {
 		return
@@ -95,13 +95,13 @@ func (v *validation) end() {
 	v.demand(h.Truth.Revision >= 0, at, "revision", h.Truth.Revision, "etcd's last revision, or 0 if it is unknown")
 }
 
-// truth demands what etcd's own log always has. A history without any truth has
-// none of it, and 0 as the last revision.
+// truth requires what always holds for etcd's own log. A history without a truth has
+// no records of it, and 0 as the last revision.
 func (v *validation) truth() {
 	truth := &v.history.Truth
 	last := int64(0)
 	revision := func(at place, rv int64) {
-		v.demand(rv > last, at, "rv", rv, "a revision above %d, that of the %s before", last, at.kind)
+		v.demand(rv > last, at, "rv", rv, "a revision above %d, that of the previous %s", last, at.kind)
 		v.demand(rv <= truth.Revision, at, "rv", rv, "at most %d, the last revision that the end record names", truth.Revision)
 		last = rv
 	}
@@ -110,7 +110,7 @@ func (v *validation) truth() {
 		at := place{kindChange, i, "the change to %s", []any{change.Object.Key()}}
 		revision(at, change.RV)
 		v.named(at, "object.name", change.Object.Name, "an object")
-		v.demand(!change.Expired || change.Deleted, at, "expired", true, "it with deleted alone, as only what is deleted expires")
+		v.demand(!change.Expired || change.Deleted, at, "expired", true, "false unless deleted is set")
 	}
 	last = 0
 	for i, compaction := range truth.Compactions {
@@ -141,7 +141,7 @@ func (v *validation) informers() {
 		before := int64(0)
 		for j, n := range informer.Notifications {
 			field := func(name string) string { return fmt.Sprintf("notifications[%d].%s", j, name) }
-			v.time(at, field("time"), n.Time, before, "that of the one before")
+			v.time(at, field("time"), n.Time, before, "that of the previous one")
 			v.demand(n.Type == model.Added || n.Type == model.Modified || n.Type == model.Deleted, at, field("type"), n.Type, "ADDED, MODIFIED or DELETED")
 			v.version(at, field("object.rv"), n.Object.RV)
 			before = n.Time
@@ -157,10 +157,10 @@ func (v *validation) objects(at place, objects []model.Object) {
 	}
 }
 
-// censuses may be later than the end: a server is stopped after its clients. They
-// may come in any order, and count servers that no client has asked anything.
+// censuses may be later than the end, because a server stops after its clients. They
+// may be in any order, and of servers that no client has used.
 func (v *validation) censuses() {
-	left := int64(math.MaxInt64) // when one first says that all clients have left for good
+	left := int64(math.MaxInt64) // when the first one says that all clients have left for good
 	for i := range v.history.Censuses {
 		if census := &v.history.Censuses[i]; census.Phase == model.Left {
 			left = min(left, census.Time)
@@ -177,7 +177,7 @@ func (v *validation) censuses() {
 		v.demand(census.Revision >= 0, at, "revision", census.Revision, "etcd's revision, or 0 if it is unknown")
 		v.demand(last == 0 || census.Revision <= last, at, "revision", census.Revision, "at most %d, the last revision that the end record names", last)
 		v.demand(census.Phase != model.Serving || census.Time <= left, at, "phase", string(census.Phase),
-			"left or stopped, as by another census all clients had left for good at %d", left)
+			"left or stopped, because another census says that all clients had left for good at %d", left)
 		for _, count := range []struct {
 			field string
 			got   int
@@ -187,35 +187,35 @@ func (v *validation) censuses() {
 	}
 }
 
-// leaders and windows tell how something stood from a time on, so those of one
-// thing have to be in order of time.
+// leaders and windows describe a state from a time on, so those of one cluster or
+// server must be in order of time.
 func (v *validation) leaders() {
 	before := int64(0)
 	for i, leader := range v.history.Leaders {
 		at := place{kindLeader, i, "leader %d", []any{i + 1}}
-		v.time(at, "time", leader.Time, before, "that of the leader before")
-		v.demand(leader.Term >= 0, at, "term", leader.Term, "a term, or 0 if none led")
-		v.demand(leader.Member != "" || leader.Term == 0, at, "term", leader.Term, "0, as none led")
+		v.time(at, "time", leader.Time, before, "that of the previous leader")
+		v.demand(leader.Term >= 0, at, "term", leader.Term, "a term, or 0 without a leader")
+		v.demand(leader.Member != "" || leader.Term == 0, at, "term", leader.Term, "0, because there is no leader")
 		v.demand(leader.Leaderless >= 0, at, "leaderless", leader.Leaderless, "a number of members")
 		before = leader.Time
 	}
 }
 
-// windows demands no order of resourceVersions, nor that etcd has them: what a cache
-// takes itself to hold is for nobody to refuse.
+// windows requires neither an order of resourceVersions, nor that etcd has them: a cache
+// may report anything.
 func (v *validation) windows() {
 	before := map[string]int64{}
 	for i, window := range v.history.Windows {
 		at := place{kindWindow, i, "window %d", []any{i + 1}}
 		v.named(at, "server", window.Server, "a server")
-		v.time(at, "time", window.Time, before[window.Server], "that of the window of its server before")
-		v.demand(window.Filling >= 0, at, "filling", window.Filling, "a number from 1 on, or 0 while there is nothing to read")
+		v.time(at, "time", window.Time, before[window.Server], "that of its server's previous window")
+		v.demand(window.Filling >= 0, at, "filling", window.Filling, "a number from 1 on, or 0 while the cache cannot be read")
 		for _, rv := range []struct {
 			field string
 			got   int64
 		}{{"since", window.Since}, {"newest", window.Newest}} {
 			v.demand(rv.got >= 0, at, rv.field, rv.got, "a resourceVersion")
-			v.demand(window.Filling != 0 || rv.got == 0, at, rv.field, rv.got, "0, as there is nothing to read")
+			v.demand(window.Filling != 0 || rv.got == 0, at, rv.field, rv.got, "0, because the cache cannot be read")
 		}
 		before[window.Server] = window.Time
 	}

@@ -2,13 +2,13 @@ package traces
 
 import "github.com/watchsim/watchsim/model"
 
-// codes are the failures that the format knows.
+// codes are the failures of the format.
 var codes = map[model.Code]bool{
 	model.OK: true, model.NotFound: true, model.AlreadyExists: true, model.Conflict: true, model.Expired: true,
 	model.TooLarge: true, model.Invalid: true, model.TooMany: true, model.Unknown: true, model.Unavailable: true,
 }
 
-// answers and reasons are those that the format knows.
+// answers and reasons are those of the format.
 var (
 	answers = map[model.Answer]bool{"": true, model.InternalError: true, model.TimedOut: true, model.StoreError: true}
 	reasons = map[model.CloseReason]bool{"": true, model.ClosedByClient: true, model.ClosedByServer: true, model.ClosedByError: true, model.ClosedByReset: true}
@@ -16,7 +16,7 @@ var (
 
 func (v *validation) answer(at place, code model.Code, answer model.Answer) {
 	v.demand(answers[answer], at, "answer", string(answer), "InternalError, Timeout, StoreError or nothing")
-	v.demand(answer == "" || code == model.Unknown, at, "answer", string(answer), "nothing, as err is not Unknown")
+	v.demand(answer == "" || code == model.Unknown, at, "answer", string(answer), "nothing, because err is not Unknown")
 }
 
 func (v *validation) code(at place, code model.Code) {
@@ -24,11 +24,11 @@ func (v *validation) code(at place, code model.Code) {
 		"NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing")
 }
 
-// asked demands what operations and streams have in common: who asked whom and when.
+// asked checks what operations and streams have in common: client, server and times.
 func (v *validation) asked(at place, ids map[int]int, id int, client, server string, call, returned int64) {
 	_, again := ids[id]
 	v.demand(id >= 1, at, "id", id, "a number from 1 on")
-	v.demand(!again, at, "id", id, "a number that no %s before it has", at.kind)
+	v.demand(!again, at, "id", id, "a number that no earlier %s has", at.kind)
 	v.named(at, "client", client, "a client")
 	v.named(at, "server", server, "a server")
 	v.time(at, "call", call, 0, "")
@@ -57,7 +57,7 @@ func (v *validation) allOperations() {
 	}
 }
 
-// request demands of an operation that one can have asked for it.
+// request checks that the request of an operation is possible.
 func (v *validation) request(at place, op *model.Operation) {
 	switch op.Kind {
 	case model.Create, model.Update:
@@ -69,8 +69,8 @@ func (v *validation) request(at place, op *model.Operation) {
 	default:
 		v.demand(false, at, "kind", string(op.Kind), "create, update, delete, get or list")
 	}
-	v.demand(!op.Touch || op.Kind == model.Get, at, "touch", "true", "it with a get alone")
-	v.demand(len(op.Patch) == 0 || op.Touch, at, "patch", op.Patch, "it with a touch alone")
+	v.demand(!op.Touch || op.Kind == model.Get, at, "touch", "true", "false unless kind is get")
+	v.demand(len(op.Patch) == 0 || op.Touch, at, "patch", op.Patch, "nothing unless touch is set")
 	known := op.Match == model.MatchUnset || op.Match == model.MatchExact || op.Match == model.MatchNotOlderThan
 	v.demand(known, at, "match", string(op.Match), "Exact, NotOlderThan or nothing")
 	v.requestedVersion(at, op.RV)
@@ -78,14 +78,14 @@ func (v *validation) request(at place, op *model.Operation) {
 	v.demand(op.Limit >= 0, at, "limit", op.Limit, "the most items of a page, or 0 for no limit")
 }
 
-// writtenValue is what a write meant to make of an object.
+// writtenValue is the value that a write requests for an object.
 type writtenValue struct {
 	key   model.Key
 	value string
 }
 
-// uniqueValue demands that every write of an object has content of its own: it
-// is by its value that a write is found among what etcd committed.
+// uniqueValue requires that every write of an object has a unique value, by which it
+// is found among the committed changes.
 func (v *validation) uniqueValue(at place, op *model.Operation, written map[writtenValue]int) {
 	if v.err != nil || op.Kind != model.Create && op.Kind != model.Update {
 		return
@@ -106,25 +106,25 @@ func (v *validation) allStreams() {
 		v.demand(s.Timeout >= 0, at, "timeout", s.Timeout, "nanoseconds, or 0 for none")
 		v.code(at, s.Err)
 		v.answer(at, s.Err, s.Answer)
-		v.demand(s.Err == model.OK || len(s.Events) == 0, at, "err", string(s.Err), "nothing, as events came")
+		v.demand(s.Err == model.OK || len(s.Events) == 0, at, "err", string(s.Err), "nothing, because events arrived")
 		v.demand(reasons[s.Reason], at, "reason", string(s.Reason), "client, server, error, connection or nothing")
 		before, what := s.Call, "the call of its stream"
 		for j := range s.Events {
 			v.event(s, j, before, what)
-			before, what = s.Events[j].Time, "when the event before it came"
+			before, what = s.Events[j].Time, "that of the event before it"
 		}
 		v.events += len(s.Events)
 	}
 }
 
-// event demands of an event that it can have come, given the earliest time it can
-// have. Its type may be anything: that is the server's word, and for a rule to judge.
+// event checks that an event can have arrived, given the earliest possible time. Its
+// type may be anything a server sends: a rule judges that.
 func (v *validation) event(s *model.Stream, j int, before int64, what string) {
 	event := &s.Events[j]
 	negative := event.Object != nil && event.Object.RV < 0
 	open := s.Closed == model.Pending || event.Time <= s.Closed
 	if event.Time >= before && event.Time <= v.history.End && open && event.Stream == s.ID && event.Type != "" && event.RV >= 0 && codes[event.Err] && event.Answer == "" && !negative {
-		return // nearly all of very many
+		return // the common case
 	}
 	at := place{kindEvent, v.events + j, "event %d of stream %d", []any{j + 1, s.ID}}
 	v.demand(event.Stream == s.ID, at, "stream", event.Stream, "%d, the stream that holds it", s.ID)
@@ -139,7 +139,7 @@ func (v *validation) event(s *model.Stream, j int, before int64, what string) {
 	v.answer(at, event.Err, event.Answer)
 }
 
-// references demands that what a request continues is there.
+// references requires that what a request continues exists.
 func (v *validation) references() {
 	h := v.history
 	isList := func(id int) bool {

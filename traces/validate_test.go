@@ -25,11 +25,11 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Truth.Revision = -7 }, "line 42, the end record, field revision: expected etcd's last revision, or 0 if it is unknown, found -7"},
 		{func(h *model.History) { h.Truth.Revision = 5 }, "line 5, the change to default/b, field rv: expected at most 5, the last revision that the end record names, found 6"},
 		{func(h *model.History) { h.Truth.Revision = 0 }, "line 2, the change to default/a, field rv: expected at most 0, the last revision that the end record names, found 2"},
-		{func(h *model.History) { h.Truth.Changes[2].RV = 3 }, "line 4, the change to default/a, field rv: expected a revision above 3, that of the change before, found 3"},
-		{func(h *model.History) { h.Truth.Changes[0].RV = -2 }, "line 2, the change to default/a, field rv: expected a revision above 0, that of the change before, found -2"},
-		{func(h *model.History) { h.Truth.Changes[0].Expired = true }, "line 2, the change to default/a, field expired: expected it with deleted alone, as only what is deleted expires, found true"},
+		{func(h *model.History) { h.Truth.Changes[2].RV = 3 }, "line 4, the change to default/a, field rv: expected a revision above 3, that of the previous change, found 3"},
+		{func(h *model.History) { h.Truth.Changes[0].RV = -2 }, "line 2, the change to default/a, field rv: expected a revision above 0, that of the previous change, found -2"},
+		{func(h *model.History) { h.Truth.Changes[0].Expired = true }, "line 2, the change to default/a, field expired: expected false unless deleted is set, found true"},
 		{func(h *model.History) { h.Truth.Changes[0].Object.Name = "" }, `line 2, the change to default/, field object.name: expected the name of an object, found ""`},
-		{func(h *model.History) { h.Truth.Compactions[0].RV = 0 }, "line 6, compaction 1, field rv: expected a revision above 0, that of the compaction before, found 0"},
+		{func(h *model.History) { h.Truth.Compactions[0].RV = 0 }, "line 6, compaction 1, field rv: expected a revision above 0, that of the previous compaction, found 0"},
 		{func(h *model.History) { h.Truth.Compactions[0].RV = 8 }, "line 6, compaction 1, field rv: expected at most 7, the last revision that the end record names, found 8"},
 		{func(h *model.History) { h.Truth.Compactions[0].Time = h.End + 1 }, "line 6, compaction 1, field time: expected a time from 0 to the end at 100000000, or -1 if it is unknown, found 100000001"},
 		{func(h *model.History) { h.Faults[0].Name = "" }, `line 7, fault 1, field name: expected the name of a fault, found ""`},
@@ -37,7 +37,7 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Faults[0].End = 1 }, "line 7, fault 1, field end: expected a time from 50000000, its begin, to the end at 100000000, found 1"},
 
 		{func(h *model.History) { h.Operations[0].ID = 0 }, "line 9, operation 0, field id: expected a number from 1 on, found 0"},
-		{func(h *model.History) { h.Operations[1].ID = 1 }, "line 10, operation 1, field id: expected a number that no operation before it has, found 1"},
+		{func(h *model.History) { h.Operations[1].ID = 1 }, "line 10, operation 1, field id: expected a number that no earlier operation has, found 1"},
 		{func(h *model.History) { h.Operations[0].Client = "" }, `line 9, operation 1, field client: expected the name of a client, found ""`},
 		{func(h *model.History) { h.Operations[0].Server = "" }, `line 9, operation 1, field server: expected the name of a server, found ""`},
 		{func(h *model.History) { h.Operations[0].Call = -5 }, "line 9, operation 1, field call: expected a time from 0 to the end at 100000000, found -5"},
@@ -51,7 +51,7 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Operations[2].Match = "Roughly" }, `line 11, operation 3, field match: expected Exact, NotOlderThan or nothing, found "Roughly"`},
 		{func(h *model.History) { h.Operations[2].RV = -2 }, "line 11, operation 3, field rv: expected a resourceVersion, 0, or -1 for none, found -2"},
 		{func(h *model.History) { h.Operations[4].Precondition = -2 }, "line 13, operation 6, field precondition: expected a resourceVersion, or 0 for none, found -2"},
-		{func(h *model.History) { h.Operations[4].Patch = map[string]string{"app": "a"} }, "line 13, operation 6, field patch: expected it with a touch alone, found map[app:a]"},
+		{func(h *model.History) { h.Operations[4].Patch = map[string]string{"app": "a"} }, "line 13, operation 6, field patch: expected nothing unless touch is set, found map[app:a]"},
 		{func(h *model.History) { h.Operations[2].Limit = -1 }, "line 11, operation 3, field limit: expected the most items of a page, or 0 for no limit, found -1"},
 		{func(h *model.History) { h.Operations[5].Err = "Teapot" }, `line 14, operation 7, field err: expected NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing, found "Teapot"`},
 		{func(h *model.History) { h.Operations[2].ResultRV = -1 }, "line 11, operation 3, field resultRV: expected a resourceVersion, or 0 for none, found -1"},
@@ -70,13 +70,13 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Streams[0].RV = -2 }, "line 19, stream 5, field rv: expected a resourceVersion, 0, or -1 for none, found -2"},
 		{func(h *model.History) { h.Streams[0].Timeout = -2 }, "line 19, stream 5, field timeout: expected nanoseconds, or 0 for none, found -2"},
 		{func(h *model.History) { h.Streams[3].Err = "Teapot" }, `line 30, stream 11, field err: expected NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing, found "Teapot"`},
-		{func(h *model.History) { h.Streams[0].Err = model.Expired }, `line 19, stream 5, field err: expected nothing, as events came, found "Expired"`},
+		{func(h *model.History) { h.Streams[0].Err = model.Expired }, `line 19, stream 5, field err: expected nothing, because events arrived, found "Expired"`},
 		{func(h *model.History) { h.Streams[0].Reason = "boredom" }, `line 19, stream 5, field reason: expected client, server, error, connection or nothing, found "boredom"`},
 		{func(h *model.History) { h.Streams[1].ResumesStream = 99 }, "line 24, stream 9, field resumesStream: expected the id of another stream, found 99"},
 		{func(h *model.History) { h.Streams[1].ResumesStream = 9 }, "line 24, stream 9, field resumesStream: expected the id of another stream, found 9"},
 		{func(h *model.History) { h.Streams[2].ResumesList = 1 }, "line 26, stream 10, field resumesList: expected the id of a list, found 1"},
 		{func(h *model.History) { h.Streams[0].Events[0].Time = 19_999_999 }, "line 20, event 1 of stream 5, field time: expected a time from 20000000, the call of its stream, to the end at 100000000, found 19999999"},
-		{func(h *model.History) { h.Streams[0].Events[2].Time = 21_000_000 }, "line 22, event 3 of stream 5, field time: expected a time from 22000000, when the event before it came, to the end at 100000000, found 21000000"},
+		{func(h *model.History) { h.Streams[0].Events[2].Time = 21_000_000 }, "line 22, event 3 of stream 5, field time: expected a time from 22000000, that of the event before it, to the end at 100000000, found 21000000"},
 		{func(h *model.History) { h.Streams[1].Events[0].Time = h.End + 1 }, "line 25, event 1 of stream 9, field time: expected a time from 55000000, the call of its stream, to the end at 100000000, found 100000001"},
 		{func(h *model.History) { h.Streams[0].Events[3].Time = 50_000_001 }, "line 23, event 4 of stream 5, field time: expected a time not after its stream closed at 50000000, found 50000001"},
 		{func(h *model.History) { h.Streams[0].Events[0].Type = "" }, `line 20, event 1 of stream 5, field type: expected ADDED, MODIFIED, DELETED, BOOKMARK, ERROR, or what else the server sent, found ""`},
@@ -90,7 +90,7 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Informers[0].Objects[0].RV = -1 }, "line 34, informer 1, field objects[0].rv: expected a resourceVersion, or 0 for none, found -1"},
 		{func(h *model.History) { h.Informers[0].Notifications[0].Object.RV = -1 }, "line 34, informer 1, field notifications[0].object.rv: expected a resourceVersion, or 0 for none, found -1"},
 		{func(h *model.History) { h.Informers[0].Notifications[1].Type = model.Bookmark }, `line 34, informer 1, field notifications[1].type: expected ADDED, MODIFIED or DELETED, found BOOKMARK`},
-		{func(h *model.History) { h.Informers[0].Notifications[2].Time = 22_000_000 }, "line 34, informer 1, field notifications[2].time: expected a time from 23000000, that of the one before, to the end at 100000000, found 22000000"},
+		{func(h *model.History) { h.Informers[0].Notifications[2].Time = 22_000_000 }, "line 34, informer 1, field notifications[2].time: expected a time from 23000000, that of the previous one, to the end at 100000000, found 22000000"},
 		{func(h *model.History) { h.Censuses[0].Phase = "lunch" }, `line 35, census 1, field phase: expected serving, left or stopped, found "lunch"`},
 		{func(h *model.History) { h.Censuses[0].Server = "" }, `line 35, census 1, field server: expected the name of a server, found ""`},
 		{func(h *model.History) { h.Censuses[0].Time = -1 }, "line 35, census 1, field time: expected a time from 0 on, found -1"},
@@ -100,18 +100,18 @@ func TestInvalidHistories(t *testing.T) {
 			again := h.Censuses[0]
 			again.Phase, again.Server, again.Time = model.Serving, "apiserver-1", again.Time+1
 			h.Censuses = append(h.Censuses, again)
-		}, `line 36, census 2, field phase: expected left or stopped, as by another census all clients had left for good at 90000000, found "serving"`},
+		}, `line 36, census 2, field phase: expected left or stopped, because another census says that all clients had left for good at 90000000, found "serving"`},
 		{func(h *model.History) { h.Censuses[0].Goroutines = -2 }, "line 35, census 1, field goroutines: expected a count, or -1 if it is unknown, found -2"},
-		{func(h *model.History) { h.Leaders[0].Time = h.Leaders[1].Time + 1 }, "line 37, leader 2, field time: expected a time from 80000001, that of the leader before, to the end at 100000000, found 80000000"},
-		{func(h *model.History) { h.Leaders[1].Time = h.End + 1 }, "line 37, leader 2, field time: expected a time from 0, that of the leader before, to the end at 100000000, found 100000001"},
-		{func(h *model.History) { h.Leaders[0].Term = -1 }, "line 36, leader 1, field term: expected a term, or 0 if none led, found -1"},
-		{func(h *model.History) { h.Leaders[1].Term = 3 }, "line 37, leader 2, field term: expected 0, as none led, found 3"},
+		{func(h *model.History) { h.Leaders[0].Time = h.Leaders[1].Time + 1 }, "line 37, leader 2, field time: expected a time from 80000001, that of the previous leader, to the end at 100000000, found 80000000"},
+		{func(h *model.History) { h.Leaders[1].Time = h.End + 1 }, "line 37, leader 2, field time: expected a time from 0, that of the previous leader, to the end at 100000000, found 100000001"},
+		{func(h *model.History) { h.Leaders[0].Term = -1 }, "line 36, leader 1, field term: expected a term, or 0 without a leader, found -1"},
+		{func(h *model.History) { h.Leaders[1].Term = 3 }, "line 37, leader 2, field term: expected 0, because there is no leader, found 3"},
 		{func(h *model.History) { h.Leaders[1].Leaderless = -1 }, "line 37, leader 2, field leaderless: expected a number of members, found -1"},
 		{func(h *model.History) { h.Windows[0].Server = "" }, `line 38, window 1, field server: expected the name of a server, found ""`},
-		{func(h *model.History) { h.Windows[2].Time = 5 }, "line 40, window 3, field time: expected a time from 31000000, that of the window of its server before, to the end at 100000000, found 5"},
-		{func(h *model.History) { h.Windows[0].Filling = -1 }, "line 38, window 1, field filling: expected a number from 1 on, or 0 while there is nothing to read, found -1"},
+		{func(h *model.History) { h.Windows[2].Time = 5 }, "line 40, window 3, field time: expected a time from 31000000, that of its server's previous window, to the end at 100000000, found 5"},
+		{func(h *model.History) { h.Windows[0].Filling = -1 }, "line 38, window 1, field filling: expected a number from 1 on, or 0 while the cache cannot be read, found -1"},
 		{func(h *model.History) { h.Windows[0].Since = -1 }, "line 38, window 1, field since: expected a resourceVersion, found -1"},
-		{func(h *model.History) { h.Windows[2].Newest = 5 }, "line 40, window 3, field newest: expected 0, as there is nothing to read, found 5"},
+		{func(h *model.History) { h.Windows[2].Newest = 5 }, "line 40, window 3, field newest: expected 0, because the cache cannot be read, found 5"},
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			h := example()
@@ -138,7 +138,7 @@ func number(s *model.Stream, id int) {
 func TestValidateSeesWhatFilesCannotHold(t *testing.T) {
 	h := example()
 	number(&h.Streams[1], 5)
-	require.EqualError(t, Validate(h), "the history holds a bad record: stream 5, field id: expected a number that no stream before it has, found 5")
+	require.EqualError(t, Validate(h), "the history holds a bad record: stream 5, field id: expected a number that no earlier stream has, found 5")
 	h = example()
 	h.Streams[0].Events[1].Stream = 9
 	require.EqualError(t, Validate(h), "the history holds a bad record: event 2 of stream 5, field stream: expected 5, the stream that holds it, found 9")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// auditEntry is what is read of an audit event of the API group audit.k8s.io.
+// auditEntry has the fields that are read of an audit event (audit.k8s.io).
 type auditEntry struct {
 	Kind        string            `json:"kind"`
 	APIVersion  string            `json:"apiVersion"`
@@ -38,8 +38,8 @@ type auditUser struct {
 	Username string `json:"username"`
 }
 
-// client names who asked, so that two processes have two names where the log tells
-// them apart: the user, the program, and the address.
+// client returns a name for the process that made the request, unique as far as the log
+// distinguishes processes: the user, the program, and the address.
 func (e *auditEntry) client() string {
 	who := e.User.Username
 	if e.Impersonate != nil {
@@ -59,10 +59,10 @@ func (e *auditEntry) client() string {
 
 // auditReader adds audit logs to a recording.
 type auditReader struct {
-	// Recording takes what is read. Its resource says which requests are wanted; if
-	// that is empty, the first one read sets it, and there must not be another.
+	// Recording takes what is read. Only requests for its resource are read; if that
+	// is empty, the first request sets it, and there must not be another resource.
 	Recording *Recording
-	// ClockSkew is by how much the clock of the log's server may differ from others.
+	// ClockSkew is the most that the clock of the log's server may differ from others.
 	ClockSkew time.Duration
 	// Tell is called with each request; it may be nil.
 	Tell func(*Told)
@@ -71,8 +71,8 @@ type auditReader struct {
 	tokens    map[string]int // pages, to the IDs of the lists before them
 }
 
-// Read reads the log of one API server. Errors name the place in the file. A value
-// that the end of the file cuts off is left out.
+// Read reads the log of one API server. Errors name the position in the file. A
+// truncated last value is left out.
 func (r *auditReader) Read(server, file string, in io.Reader) error {
 	return r.Recording.eachValue(file, in, func(value jsonValue) error { return r.value(server, value) })
 }
@@ -87,7 +87,7 @@ func (r *auditReader) value(server string, value jsonValue) error {
 		return value.Errorf("expected an audit event of the API group audit.k8s.io, found the kind %.50q of %.50q", e.Kind, e.APIVersion)
 	}
 	if e.Stage != "ResponseComplete" && e.Stage != "Panic" {
-		return nil // another entry tells how the request ended
+		return nil // another entry has the response
 	}
 	request, isResource, err := parseURI(e.RequestURI)
 	if !isResource && err == nil || request.Resource == "" && err != nil {
@@ -115,8 +115,8 @@ func (r *auditReader) value(server string, value jsonValue) error {
 	return nil
 }
 
-// OneResource says, after all logs have been read without a resource having been
-// given, what is wrong if they are about several.
+// OneResource returns an error if no resource was given and the logs that were read are
+// about several.
 func (r *auditReader) OneResource() error {
 	if len(r.resources) < 2 {
 		return nil

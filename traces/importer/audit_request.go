@@ -7,27 +7,27 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// The reasons for which requests of a log alone are omitted.
+// The reasons why requests are omitted that apply only to audit logs.
 const (
 	omittedWatches     = "watches: an audit log never holds their events; use `simrun record`, or kubectl with --output-watch-events"
 	omittedCollections = "deletions of collections: which objects they deleted is not in the log"
 	omittedSubresource = "requests for subresources other than status"
 	omittedDryRuns     = "dry runs"
-	omittedVerbs       = "requests with a verb that is none of Kubernetes'"
-	omittedMerged      = "requests that an imported history has already, with the times of the client"
+	omittedVerbs       = "requests with an unknown verb"
+	omittedMerged      = "requests that an imported history already has, with the times of the client"
 )
 
-// WholeObject are the subresources whose writes are answered with the object itself; empty is the object.
+// WholeObject are the subresources whose writes return the whole object; empty is the object itself.
 var WholeObject = map[string]bool{"": true, "status": true, "ephemeralcontainers": true, "resize": true, "approval": true, "finalize": true}
 
 var kindsOfVerbs = map[string]model.Kind{
 	"list": model.List, "get": model.Get, "create": model.Create, "update": model.Update, "patch": model.Update, "delete": model.Delete,
 }
 
-// auditPrecision is that of the times in an audit log, in nanoseconds: what they leave out is cut off.
+// auditPrecision is that of the times in an audit log, in nanoseconds: they are truncated.
 const auditPrecision = int64(time.Microsecond)
 
-// request adds one request to the recording, or counts why it does not.
+// request adds one request to the recording, or counts it as omitted.
 func (r *auditReader) request(server string, e *auditEntry, request Request, omitted string) error {
 	var answer status
 	_ = json.Unmarshal(e.ResponseStatus, &answer) // an entry without one has the code 0
@@ -91,7 +91,7 @@ func (r *auditReader) tell(told *Told) {
 	}
 }
 
-// add adds a request, unless it came with a history, and returns its ID.
+// add adds a request, unless a merged history has it, and returns its ID.
 func (r *auditReader) add(op model.Operation) (int, error) {
 	if id := r.Recording.takeMerged(&op, r.ClockSkew); id != 0 {
 		r.Recording.Omit(omittedMerged)

@@ -87,9 +87,9 @@ func TestWritesAreRead(t *testing.T) {
 	require.Equal(t, []string{"create 0->5", "update 5->6", "get 0->6", "update 0->8"}, kinds)
 	require.Len(t, h.Truth.Changes, 3)
 	require.Equal(t, []string{
-		"1 deletes whose resourceVersion nobody tells: which deletion they made takes all changes and all deletes",
+		"1 deletes whose response has no resourceVersion: finding their deletions requires all changes and all deletes",
 		"1 dry runs",
-		"1 refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`",
+		"1 refused writes, and gets that found nothing: judging them requires all changes, from `etcdctl get` and `etcdctl watch`",
 	}, left)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// cborMagic is how values in etcd begin that Kubernetes encodes with CBOR: the tag of RFC 8949 for what describes itself.
+// cborMagic is the prefix of values in etcd that Kubernetes encodes with CBOR: the self-described tag of RFC 8949.
 var cborMagic = []byte{0xd9, 0xd9, 0xf7}
 
 // cborOfKubernetes decodes as Kubernetes does (k8s.io/apimachinery/pkg/runtime/serializer/cbor), which writes text as byte strings.
@@ -17,7 +17,7 @@ var cborOfKubernetes, _ = cbor.DecOptions{
 	ByteStringToString: cbor.ByteStringToStringAllowedWithExpectedLaterEncoding, UnrecognizedTagToAny: cbor.UnrecognizedTagContentToAny,
 }.DecMode()
 
-// FromCBOR translates an object, a list or a watch event into what Kubernetes would have written as JSON.
+// FromCBOR translates an object, a list or a watch event into Kubernetes' JSON.
 func FromCBOR(body []byte) ([]byte, error) {
 	var object map[string]any
 	if err := cborOfKubernetes.Unmarshal(body, &object); err != nil {

@@ -14,21 +14,21 @@ type vote struct {
 	count  int
 }
 
-// family is the part of a digest that says with which others it can be compared.
+// family returns the part of a digest that says which others it can be compared with.
 func family(digest string) string {
 	name, _, _ := strings.Cut(digest, ":")
 	return name
 }
 
-// settle decides what each version held. Where the digests of etcd's own values can
-// be compared with what clients saw, those are right; elsewhere what most saw is,
-// and of equally many what was seen first.
+// settle decides the content of each version. If the digests of etcd's own values can
+// be compared with those that clients saw, etcd's are right; otherwise the most frequent
+// digest is, and among equally frequent ones the first.
 func (t *truth) settle() {
 	t.recording.eachSight(func(s sight) { t.vote(t.at(s.object.Key(), s.rv), s.object) })
 	t.recording.eachDeletion(t.inferLast)
 	t.recording.eachDeletion(func(s sight) { t.vote(t.current(s.object.Key(), s.rv-1), s.object) })
 	for _, op := range t.recording.operations {
-		// What an update was conditioned on is the object that it was answered with.
+		// The object that an update requires is the one that it returns.
 		if op.Kind == model.Update && op.Err == model.OK && op.Precondition > 0 && len(op.Objects) > 0 {
 			if v := t.at(op.Key(), op.Precondition); v != nil && v.object.UID == "" {
 				v.object.UID = op.Objects[0].UID
@@ -64,8 +64,8 @@ func (t *truth) vote(v *version, object *model.Object) {
 }
 
 // comparable reports whether etcd's values can be compared with what clients saw.
-// They cannot if etcd holds another version of the API than clients ask for: then
-// not one of them agrees.
+// They cannot if etcd stores another API version than clients request: then none of
+// them agrees.
 func (t *truth) comparable() bool {
 	for _, versions := range t.versions {
 		for _, v := range versions {
@@ -93,7 +93,7 @@ func (v *version) decide(comparable bool) {
 			most[of], v.digests[of] = vote.count, vote.digest
 		}
 	}
-	for _, vote := range v.seen { // in order of sight, so that the choice is always the same
+	for _, vote := range v.seen { // in order of observation, so that the choice is deterministic
 		if digest := v.digests[family(vote.digest)]; first == "" && digest != "" {
 			first = digest
 		}
@@ -104,7 +104,7 @@ func (v *version) decide(comparable bool) {
 	v.object.Value = valueOf(first, v.rv)
 }
 
-// valueOf makes the value of a version, which no other version of the object has.
+// valueOf returns the value of a version, unique among the versions of the object.
 func valueOf(digest string, rv int64) string {
 	_, digest, _ = strings.Cut(digest, ":")
 	if digest == "" {

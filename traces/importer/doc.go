@@ -1,9 +1,9 @@
-// Package importer answers one question: how does what was seen of a real cluster
-// become a history?
+// Package importer answers one question: how do observations of a real cluster become
+// a history?
 //
-// [Import] reads files, the arguments of `simrun import`. Whatever its source, each
-// request, watch and change is added to one [Recording], and [Recording.History] puts
-// them together: one clock, one set of IDs, and the truth that the oracle judges by.
+// [Import] reads files, the arguments of `simrun import`. Each request, watch and
+// change of any source is added to one [Recording], and [Recording.History] combines
+// them: one clock, one set of IDs, and the ground truth that the oracle judges by.
 // Package recorder adds what passes through a client's transport.
 //
 // The files:
@@ -17,23 +17,23 @@
 //
 // The Kubernetes API in the terms of package model:
 //
-//   - request.go, selector.go, status.go: what a request asks for, and how it failed
+//   - request.go, selector.go, status.go: what is requested, and how a request failed
 //   - object.go, protobuf.go, cbor.go: objects, lists and events, reduced to their metadata
 //     and a digest
 //
 // The history:
 //
 //   - recording.go: what sources add, what only a simulation knows, and the limits
-//   - history.go, operations.go, finish.go: the history that it becomes
-//   - truth.go, contents.go: what etcd committed, as far as anybody saw it
-//   - infer.go: what must have happened although nobody saw it
+//   - history.go, operations.go, finish.go: the history made from it
+//   - truth.go, contents.go: what etcd committed, as far as any source observed it
+//   - infer.go: changes that no source observed but that must have happened
 //
 // # The truth
 //
-// Where the output of etcd covers a range of revisions, it is the truth there. Elsewhere the
-// truth is the union of what all sources saw, and of changes that nobody saw and that must have
-// been: each is added, without content, at a revision where it contradicts nobody, if there is one.
+// For the revisions that the output of etcd covers, it is the truth. For others the truth is the
+// union of what all sources observed, and of inferred changes, which no source observed: each is
+// added, without content, at a revision where it contradicts no source, if there is one.
 //
 // docs/real-clusters.md says how a history is judged by it, what each source shows and cannot
-// tell, and by whose clock.
+// show, and by whose clock.
 package importer

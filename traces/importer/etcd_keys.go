@@ -19,10 +19,10 @@ var storedElsewhere = map[string]string{
 	"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
 }
 
-// etcdPrefixes returns what may stand in a key between the root and the namespace of an
-// object of a resource such as pods or widgets.example.com. Built-in types are
-// stored under their name, custom ones under their group and name. Groups of
-// Kubernetes itself have no dot, or end in k8s.io.
+// etcdPrefixes returns the possible parts of a key between the root and the namespace of
+// an object of a resource such as pods or widgets.example.com. Built-in types are stored
+// under their name, custom ones under their group and name. The groups of Kubernetes
+// itself have no dot, or end in k8s.io.
 func etcdPrefixes(resource string) []string {
 	if under, is := storedElsewhere[resource]; is {
 		return []string{under}
@@ -37,8 +37,8 @@ func etcdPrefixes(resource string) []string {
 	return []string{group + "/" + name, name}
 }
 
-// keyOf takes NAMESPACE/NAME or NAME off the end of a key, given what stands before
-// it; false if that does not.
+// keyOf parses NAMESPACE/NAME or NAME at the end of a key, after one of the prefixes;
+// false if the key has none of them.
 func keyOf(key string, prefixes []string) (model.Key, bool) {
 	for _, prefix := range prefixes {
 		within := "/" + prefix + "/"

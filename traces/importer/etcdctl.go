@@ -11,15 +11,15 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// etcdResponse is what etcdctl prints for a get or for what a watch brought. The names of
-// the fields differ in capitals, which the decoder does not mind.
+// etcdResponse is what etcdctl prints for a get or for the events of a watch. The names of
+// the fields differ in case, which the decoder ignores.
 type etcdResponse struct {
 	Header *struct {
 		Revision int64 `json:"revision"`
 	} `json:"header"`
 	KVs  []keyValue `json:"kvs"`
 	More bool       `json:"more"`
-	// Events is there, if only as null, in what a watch brought.
+	// Events is present, possibly as null, in responses to a watch.
 	Events          json.RawMessage `json:"events"`
 	CompactRevision int64
 	Canceled        bool
@@ -37,17 +37,17 @@ type keyValue struct {
 	Value       []byte `json:"value"`
 }
 
-// etcdOptions say what cannot be seen in the output.
+// etcdOptions say what the output does not.
 type etcdOptions struct {
-	// Prefixes are those of the keys that are wanted: see [etcdPrefixes].
+	// Prefixes are those of the resource's keys: see [etcdPrefixes].
 	Prefixes []string
-	// From is the revision that `etcdctl watch` was given with --rev, 0 if it was given
-	// none: it then shows nothing of what came before its first event.
+	// From is the --rev of `etcdctl watch`, 0 for none: the output then shows nothing
+	// before its first event.
 	From int64
 }
 
 // readEtcdctl adds the output of one etcdctl, get or watch, to a recording. Errors name the
-// place in the file. A value that the end of the file cuts off is left out.
+// position in the file. A truncated last value is left out.
 func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.Reader) error {
 	w := etcdWatch{options: options, part: etcdPart{From: -1}}
 	err := recording.eachValue(file, in, func(value jsonValue) error {
@@ -69,7 +69,7 @@ func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.R
 		return nil
 	})
 	if err != nil || w.part.From < 0 {
-		return err // of a get, all has been added
+		return err // the output of a get has been added
 	}
 	return recording.addEtcd(w.part)
 }
@@ -101,7 +101,7 @@ func addState(recording *Recording, options etcdOptions, r *etcdResponse) error 
 	return recording.addEtcd(part)
 }
 
-// etcdWatch is what the responses to one watch come to.
+// etcdWatch accumulates the responses to one watch.
 type etcdWatch struct {
 	options etcdOptions
 	part    etcdPart // its From is -1 until it is known
@@ -120,7 +120,7 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 		w.part.Compacted = append(w.part.Compacted, r.CompactRevision)
 	}
 	if len(events) == 0 {
-		// A progress notification tells that all up to its revision has come.
+		// After a progress notification, all events up to its revision have arrived.
 		if !r.Created && !r.Canceled && w.part.From >= 0 {
 			w.part.To = max(w.part.To, r.Header.Revision)
 		}
@@ -138,7 +138,7 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 		if w.part.From < 0 {
 			w.part.From = change.RV - 1
 		}
-		// Keys of other resources may have been changed in the same transaction.
+		// Keys of other resources may have changed in the same transaction.
 		if last := len(w.part.Changes) - 1; change.RV < w.part.To || wanted && last >= 0 && change.RV <= w.part.Changes[last].RV {
 			return fmt.Errorf("expected events in order of their revision, one for each, found %d after %d", change.RV, w.part.To)
 		}
@@ -150,8 +150,8 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 	return nil
 }
 
-// changeOf makes a change of a key and its value; wanted is false for keys of other
-// resources, which are counted.
+// changeOf returns the change of a key and its value; wanted is false for keys of other
+// resources, which are counted as omitted.
 func changeOf(recording *Recording, options etcdOptions, kv *keyValue, deleted bool) (change model.Change, wanted bool, err error) {
 	if kv.ModRevision < 1 {
 		return change, false, fmt.Errorf("expected a mod_revision from 1 on, found %d", kv.ModRevision)

@@ -8,11 +8,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// The reasons for which requests are omitted, whoever saw them.
+// The reasons why requests are omitted, for all sources.
 const (
-	omittedBodies = "requests whose response is not known, so that nobody knows what they read or wrote; of an audit log, those below the level RequestResponse or cut short"
-	omittedPages  = "pages of lists whose first page is not known"
-	omittedNames  = "refused creates that left the name to the server"
+	omittedBodies = "requests without a recorded response, so that what they read or wrote is unknown; in an audit log, those below the level RequestResponse or truncated"
+	omittedPages  = "pages of lists whose first page was not recorded"
+	omittedNames  = "refused creates with generateName"
 	// OmittedOthers is why a recorder omits requests that a history has no kind for.
 	OmittedOthers = "requests for subresources, dry runs and deletions of collections"
 	// OmittedSelectors is why requests are omitted for which ParseURL returns
@@ -20,42 +20,41 @@ const (
 	OmittedSelectors = "requests with selectors that a history cannot hold, such as \"in\" and \"!=\""
 )
 
-// Exchange is one request and its response, as a client or a server saw them.
+// Exchange is one request and its response, as a client or a server recorded them.
 type Exchange struct {
 	Request
 	Kind           model.Kind
 	Client, Server string
-	// Agent is the request's User-Agent, which tells parts of a client apart: the controllers of a controller manager, for instance.
+	// Agent is the request's User-Agent, which distinguishes parts of a client, such as the controllers of a controller manager.
 	Agent        string
 	Call, Return int64
 	// Sent is the resourceVersion in the body of an update, 0 for none.
 	Sent int64
-	// SentUID is the UID there, which is a precondition, too.
+	// SentUID is the UID there, which is also a precondition.
 	SentUID string
 	// Code is the HTTP status of the response, and Err what it means.
 	Code int
 	Err  model.Code
-	// Body is that of the response, nil if it is not known.
+	// Body is that of the response, nil if it was not recorded.
 	Body []byte
-	// Next names the page after that of the response, by its continue token and what is listed, "" for none. Operation fills it in.
+	// Next identifies the next page by the continue token and the query, "" for none. Operation fills it in.
 	Next string
-	// AuditID is what the server calls the request in its audit log, and its client in the
-	// header Audit-Id of the response; empty if no response came.
+	// AuditID identifies the request in the server's audit log, and in the header Audit-Id
+	// of the response; empty if there was no response.
 	AuditID string
 }
 
-// Told is an exchange as a source tells of it, whether or not a history holds it.
+// Told is an exchange of a source, whether or not the history has it.
 type Told struct {
 	Exchange
-	// Op is what a history would hold of it, but for an ID, and Omitted why none does. Op has
-	// no more than its kind where it is nothing that a history could hold.
+	// Op is the operation in the history, without an ID, and Omitted why it is omitted. Op
+	// has only its kind if a history cannot represent it.
 	Op      model.Operation
 	Omitted string
 }
 
-// Operation returns what a history holds of an exchange, or why it is omitted. Pages
-// holds the IDs of the lists by their Next. An error says that the
-// response makes no sense.
+// Operation returns the operation of an exchange, or why it is omitted. Pages has the
+// IDs of lists by their Next. An error says that the response is invalid.
 func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Operation, omitted string, err error) {
 	op = model.Operation{
 		Kind: x.Kind, Client: x.Client, Server: x.Server, Call: x.Call, Return: x.Return, Err: x.Err,
@@ -102,7 +101,7 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 	return op, omitted, err
 }
 
-// Stream returns what a history holds of a watch from its request and first response.
+// Stream returns the stream of a watch, from its request and first response.
 func (x *Exchange) Stream() model.Stream {
 	return model.Stream{
 		Client: x.Client, Server: x.Server, Call: x.Call, Return: x.Return, Closed: x.Return,
@@ -110,14 +109,14 @@ func (x *Exchange) Stream() model.Stream {
 	}
 }
 
-// written fills in what a write that was carried out wrote.
+// written fills in what a successful write wrote.
 func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string, err error) {
 	read, err := reducer.reduce(x.Body)
 	object := read.object
 	switch {
 	case err != nil:
 		return "", err
-	case op.Kind == model.Delete && (object.RV == 0 || read.kind == "Status"): // a Status, in the place of the object
+	case op.Kind == model.Delete && (object.RV == 0 || read.kind == "Status"): // a Status instead of the object
 		var answer status
 		if json.Unmarshal(x.Body, &answer) == nil && answer.Details.UID != "" {
 			op.Objects = []model.Object{{Namespace: x.Scope.Namespace, Name: x.Scope.Name, UID: answer.Details.UID}} // see nameDeletions
@@ -133,24 +132,24 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 	}
 	switch {
 	case op.Kind == model.Update && x.Code == http.StatusCreated:
-		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
+		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of an object that did not exist
 	case op.Kind == model.Update && read.over:
-		// Who takes away what has held an object deletes it, and is answered with what it would be. Kubernetes
-		// deletes what is stored by then, whatever the resourceVersion of the update says: finding 19.
+		// An update that removes the last finalizer deletes the object, and returns the state that it would have.
+		// Kubernetes deletes what is stored by then, regardless of the update's resourceVersion: finding 19.
 		op.Kind, op.Precondition, op.ResultRV = model.Delete, 0, 0
 		op.Objects = []model.Object{{Namespace: object.Namespace, Name: object.Name, UID: object.UID, RV: object.RV}} // see nameDeletions
 	}
 	return "", nil
 }
 
-// isOver reports whether nothing holds an object any more that is marked for deletion.
+// isOver reports whether an object has a deletionTimestamp, and no finalizer or grace period left.
 func (h *head) isOver() bool {
 	m := &h.Metadata
 	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0 && len(h.spec().Finalizers) == 0
 }
 
-// page names a page of a list. A continue token says from which key on it goes on, and at which
-// resourceVersion, but not what is selected: lists with other selectors get the same.
+// page identifies a page of a list. A continue token has the next key and the resourceVersion, but
+// not the query: lists with different selectors may get the same token.
 func (x *Exchange) page(token string) string {
 	if token == "" {
 		return ""
@@ -158,8 +157,8 @@ func (x *Exchange) page(token string) string {
 	return fmt.Sprintf("%s %q %q %q", token, x.Scope, x.Selector.Labels, x.Selector.Node)
 }
 
-// single returns an object, or that in a table with one row, which is what kubectl
-// asks for.
+// single returns an object, or the one in a table with one row, which kubectl
+// requests.
 func single(text []byte) []byte {
 	var table collection
 	if json.Unmarshal(text, &table) == nil && table.Kind == "Table" && len(table.Rows) == 1 {

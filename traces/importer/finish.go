@@ -2,26 +2,26 @@ package importer
 
 import "github.com/watchsim/watchsim/model"
 
-// finisher makes the objects that the history has.
+// finisher makes the objects of the history.
 type finisher struct {
 	truth *truth
-	// labels are those that some request selects by, all if it is nil.
+	// labels are those that requests select by; nil keeps all.
 	labels map[string]bool
 }
 
-// live finishes an object that was seen as the version of its RV.
+// live finishes an object that was observed at the version of its RV.
 func (f *finisher) live(object *model.Object) model.Object {
 	return f.finish(object, f.truth.at(object.Key(), object.RV))
 }
 
-// last finishes the object of a deletion, which is the version before it.
+// last finishes the object of a deletion, which is the version before the deletion.
 func (f *finisher) last(object *model.Object) model.Object {
 	return f.finish(object, f.truth.current(object.Key(), object.RV-1))
 }
 
-// finish gives an object the value of its version if it holds what that holds, and
-// one that no version has if it does not. What the source does not tell is taken to
-// be right.
+// finish gives an object the value of its version if the contents agree, and a value
+// that no version has otherwise. What the source does not show is assumed to be
+// right.
 func (f *finisher) finish(object *model.Object, v *version) model.Object {
 	done := *object
 	if v == nil || v.deleted {
@@ -43,7 +43,7 @@ func (f *finisher) finish(object *model.Object, v *version) model.Object {
 	return done
 }
 
-// filter keeps the labels that are needed.
+// filter returns the labels that are kept.
 func (f *finisher) filter(labels map[string]string) map[string]string {
 	if f.labels == nil {
 		return labels
@@ -60,7 +60,7 @@ func (f *finisher) filter(labels map[string]string) map[string]string {
 	return kept
 }
 
-// selectedLabels are the labels that requests select by.
+// selectedLabels returns the labels that requests select by.
 func (r *Recording) selectedLabels() map[string]bool {
 	names := map[string]bool{}
 	note := func(s model.Selector) {

@@ -14,18 +14,18 @@ import (
 
 // HistoryOptions say how a recording becomes a history.
 type HistoryOptions struct {
-	// ClockSkew is by how much the clocks of sources may differ. Each request is made
-	// longer by it on both sides, so that the order of two of them counts only where no
-	// such difference can have turned it round.
+	// ClockSkew is the most that the clocks of sources may differ. Each request is
+	// extended by it on both sides, so that two requests are ordered only if no such
+	// difference can reverse them.
 	ClockSkew time.Duration
-	// AllLabels keeps the labels that no request selects by.
+	// AllLabels also keeps labels that no request selects by.
 	AllLabels bool
-	// Clock says that times stay what the sources' clock has, so that those of several histories can be compared. Otherwise a history
-	// begins at 0 with its first record.
+	// Clock keeps the times of the sources' clock, so that those of several histories can be compared. Otherwise a history begins at 0
+	// with its first record.
 	Clock bool
 }
 
-// History makes a valid history of what has been recorded. Call it once.
+// History makes a valid history of the recording. Call it once.
 func (r *Recording) History(options HistoryOptions) (traces.Header, *model.History, error) {
 	f := &finisher{truth: newTruth(r, options.ClockSkew)}
 	if !options.AllLabels {
@@ -37,7 +37,7 @@ func (r *Recording) History(options HistoryOptions) (traces.Header, *model.Histo
 	}
 	h.Truth = f.committed()
 	began := r.retime(h, options)
-	h.Healed = h.End // nobody knows when what ailed the cluster was over
+	h.Healed = h.End // when faults healed is unknown
 	header := traces.Header{Attributes: map[string]string{
 		traces.AttributeTruth:   r.describeTruth(),
 		traces.AttributeSources: strings.Join(r.sources, ", "),
@@ -52,7 +52,7 @@ func (r *Recording) History(options HistoryOptions) (traces.Header, *model.Histo
 		header.Attributes[traces.AttributeSkew] = options.ClockSkew.String()
 	}
 	if err := traces.Validate(h); err != nil {
-		return header, nil, fmt.Errorf("expected sources that make one history, found that together they do not: %w", err)
+		return header, nil, fmt.Errorf("expected sources that together make one history, found that they do not: %w", err)
 	}
 	return header, h, nil
 }
@@ -76,7 +76,7 @@ func (f *finisher) stream(s *model.Stream) model.Stream {
 	return done
 }
 
-// committed is the truth as the history has it.
+// committed returns the truth for the history.
 func (f *finisher) committed() model.Truth {
 	truth := model.Truth{Revision: f.truth.recording.newest()}
 	for _, versions := range f.truth.versions {
@@ -103,8 +103,8 @@ func (f *finisher) committed() model.Truth {
 			truth.Revision = max(truth.Revision, rv)
 		}
 	}
-	// An answer of 410 tells that etcd was beyond what was asked for, and may have
-	// been compacted up to anywhere.
+	// After a 410, etcd was above the requested RV, and may have been compacted at any
+	// revision.
 	if expired := f.truth.recording.expired(); expired > 0 && !all {
 		truth.Revision = max(truth.Revision, expired)
 		compacted = append(compacted, truth.Revision)
@@ -116,8 +116,8 @@ func (f *finisher) committed() model.Truth {
 	return truth
 }
 
-// expired is the lowest revision that etcd was at going by 410 Gone responses, 0 if
-// there are none.
+// expired returns the lowest revision that etcd had reached according to 410 Gone
+// responses, 0 if there are none.
 func (r *Recording) expired() int64 {
 	expired := int64(0)
 	for _, op := range r.operations {
@@ -133,12 +133,12 @@ func (r *Recording) expired() int64 {
 	return expired
 }
 
-// newest is the highest revision that anybody tells of.
+// newest returns the highest revision in the recording.
 func (r *Recording) newest() int64 {
 	newest := int64(0)
 	for _, op := range r.operations {
 		newest = max(newest, op.ResultRV)
-		if op.Err == model.OK { // who is answered has not asked for what is yet to come
+		if op.Err == model.OK { // a successful request is not for a future RV
 			newest = max(newest, op.RV)
 		}
 		for j := range op.Objects {
@@ -159,10 +159,10 @@ func (r *Recording) newest() int64 {
 	return newest
 }
 
-// retime puts all times on one axis that begins at 0 and returns what 0 stands for,
-// 0 if nothing has a time. A stream without times covers all of it, and its events
-// come at the end: who does not know when a client learned something must not hold
-// it against anybody.
+// retime puts all times on one axis that begins at 0, and returns the time at 0, or 0
+// if nothing has a time. A stream without times lasts for all of it, with its events
+// at the end: if it is unknown when a client learned something, no rule may depend on
+// it.
 func (r *Recording) retime(h *model.History, options HistoryOptions) (began int64) {
 	skew := options.ClockSkew
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
@@ -191,8 +191,8 @@ func (r *Recording) retime(h *model.History, options HistoryOptions) (began int6
 	return began
 }
 
-// eachTime calls a function for each time that a history knows, with the direction in
-// which clocks that differ make it less certain.
+// eachTime calls a function for each known time of a history, with the direction in
+// which clock skew extends it.
 func (r *Recording) eachTime(h *model.History, do func(t *int64, wider int64)) {
 	known := func(t *int64, wider int64) {
 		if *t != model.Pending {
@@ -221,7 +221,7 @@ func (r *Recording) eachTime(h *model.History, do func(t *int64, wider int64)) {
 	}
 }
 
-// describeTruth says what the truth is made of.
+// describeTruth says what the truth is based on.
 func (r *Recording) describeTruth() string {
 	if len(r.etcd) == 0 {
 		return "what the sources saw, as there is no output of etcd; what none of them saw is not judged"

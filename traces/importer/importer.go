@@ -18,7 +18,7 @@ import (
 // Kind is a format of files.
 type Kind string
 
-// The kinds, by the words of the command line.
+// The kinds, as named on the command line.
 const (
 	Audit   Kind = "audit"
 	Kubectl Kind = "kubectl"
@@ -27,13 +27,13 @@ const (
 )
 
 // kinds are in the order in which they are read: those that name the resource come
-// first, as the keys in etcd are told apart by it.
+// first, because it determines which keys in etcd are read.
 var kinds = []Kind{History, Audit, Kubectl, Etcdctl}
 
 // File is one source.
 type File struct {
 	Kind Kind
-	// Server names the API server that it is from; nothing for those of etcd.
+	// Server names the API server that it is from; for etcd, only the source.
 	Server string
 	Path   string
 }
@@ -42,7 +42,7 @@ type File struct {
 //
 //	audit a=audit-a.log b=audit-b.log etcdctl etcd.json
 //
-// The first word is a kind, and each kind is that of the files up to the next one. A
+// The first word is a kind, and each kind applies to the files up to the next one. A
 // file without a server is named after itself.
 func Files(arguments []string) ([]File, error) {
 	var files []File
@@ -72,24 +72,24 @@ func Files(arguments []string) ([]File, error) {
 
 // Options say what the files do not.
 type Options struct {
-	// Resource is the resource that the history is about, as in pods or
-	// deployments.apps. It may be left out if the sources are about one.
+	// Resource is the resource that the history is about, such as pods or
+	// deployments.apps. It may be empty if the sources are about one.
 	Resource string
-	// EtcdFrom is the --rev that `etcdctl watch` was given, 0 for none.
+	// EtcdFrom is the --rev of `etcdctl watch`, 0 for none.
 	EtcdFrom int64
-	// Tell is called with each request of the audit logs, in their order, also with those that
-	// the history does not hold; it may be nil.
+	// Tell is called with each request of the audit logs, in order, including those that
+	// are omitted; it may be nil.
 	Tell func(*Told)
-	// HistoryOptions.ClockSkew may be below 0, for [DefaultSkew] if there are several
-	// clocks and none if there is one.
+	// HistoryOptions.ClockSkew may be below 0, which means [DefaultSkew] if there are
+	// several clocks and none if there is one.
 	HistoryOptions
 }
 
-// DefaultSkew is by how much clocks that NTP keeps may differ in a cluster that is
-// not looked after well.
+// DefaultSkew is the most that clocks synchronised by NTP may differ in a poorly
+// maintained cluster.
 const DefaultSkew = time.Second
 
-// Import makes a history of files. The notes say what was left out and why.
+// Import makes a history of files. The notes say what was omitted and why.
 func Import(files []File, options Options) (header traces.Header, h *model.History, notes []string, err error) {
 	if options.ClockSkew < 0 {
 		options.ClockSkew = 0
@@ -145,7 +145,7 @@ func read(recording *Recording, logs *auditReader, file File, options Options) e
 		return readKubectl(recording, file.Server, file.Path, in)
 	case Etcdctl:
 		if recording.Resource == "" {
-			return fmt.Errorf("%s: expected the resource to be named, as the keys of etcd are told apart by it, found no name", file.Path)
+			return fmt.Errorf("%s: expected the resource to be named, as it determines which keys of etcd are read, found no name", file.Path)
 		}
 		return readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
 	}

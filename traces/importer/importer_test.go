@@ -42,7 +42,7 @@ func TestWhatCannotBeImported(t *testing.T) {
 	}{
 		{File{Audit, "a", folder + "/none"}, folder + "/none: expected a file to import, found that it cannot be read: no such file or directory"},
 		{File{Audit, "a", file}, file + ":1 (byte 0): expected an audit event"},
-		{File{Etcdctl, "a", file}, file + ": expected the resource to be named, as the keys of etcd are told apart by it, found no name"},
+		{File{Etcdctl, "a", file}, file + ": expected the resource to be named, as it determines which keys of etcd are read, found no name"},
 		{File{History, "a", file}, file + ": not a watchsim history"},
 		{File{History, "a", "../testdata/history.jsonl"}, "../testdata/history.jsonl: expected a history that was imported or recorded from a real cluster"},
 	} {
@@ -114,6 +114,6 @@ func refusedOrRead(t *testing.T, read func(*Recording) error) {
 		return
 	}
 	if _, _, err := recording.History(HistoryOptions{}); err != nil {
-		require.ErrorContains(t, err, "expected sources that make one history")
+		require.ErrorContains(t, err, "expected sources that together make one history")
 	}
 }

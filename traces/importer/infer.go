@@ -8,24 +8,24 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// proven is a range of revisions, above from and up to to, of which a stream would
-// have shown every change within its scope.
+// proven is a range of revisions, above from and up to to, in which a stream delivered
+// every change within its scope.
 type proven struct {
 	scope    model.Scope
 	from, to int64
 }
 
-// facts are what sources say of an object beyond its versions.
+// facts are what sources say about an object besides its versions.
 type facts struct {
-	// absent and present are revisions at which it was not or was stored.
+	// absent and present are revisions at which it did not or did exist.
 	absent, present []int64
-	// unselected are the lists that do not hold it, and select by labels or the node.
+	// unselected are the lists without it that select by labels or the node.
 	unselected []selection
-	// through tells up to which revision a version is known to have been current.
+	// through has the revision up to which a version is known to have been current.
 	through map[int64]int64
 }
 
-// selection is what a list selects by, and its revision.
+// selection is the selector of a list, and its revision.
 type selection struct {
 	model.Selector
 	rv int64
@@ -43,7 +43,7 @@ func (t *truth) factsOf(key model.Key) *facts {
 	return f
 }
 
-// gatherRanges finds what the streams without a selector prove.
+// gatherRanges finds the ranges that streams without a selector prove.
 func (t *truth) gatherRanges() {
 	for _, s := range t.recording.streams {
 		if s.Err != model.OK || !s.Selector.Empty() {
@@ -58,7 +58,7 @@ func (t *truth) gatherRanges() {
 	}
 }
 
-// gatherFacts collects what lists, gets, streams and writes say of each object.
+// gatherFacts collects what lists, gets, streams and writes say about each object.
 func (t *truth) gatherFacts(skew time.Duration) {
 	r := t.recording
 	newest := r.newestBefore()
@@ -67,7 +67,7 @@ func (t *truth) gatherFacts(skew time.Duration) {
 	}
 	for _, op := range r.operations {
 		if op.Kind == model.Get && op.Err == model.OK && op.RV == model.RVUnset && len(op.Objects) > 0 {
-			// It was still there when others had been told of a later revision, clocks that differ allowed for.
+			// It still existed when others had observed a later revision, allowing for clock skew.
 			f := t.factsOf(op.Key())
 			f.through[op.ResultRV] = max(f.through[op.ResultRV], newest(op.Call-2*skew.Nanoseconds()))
 		}
@@ -118,7 +118,7 @@ type wholeList struct {
 	objects  []*model.Object
 }
 
-// wholeLists puts the pages of lists together of which all are there. A streaming list is one.
+// wholeLists returns the lists of which all pages were recorded, including streaming lists.
 func (r *Recording) wholeLists() []wholeList {
 	var lists []wholeList
 	for _, pages := range r.wholePages() {
@@ -170,22 +170,22 @@ func (t *truth) factsOfList(list wholeList) {
 	}
 }
 
-// infer adds the versions and deletions that facts ask for and nobody saw.
+// infer adds the versions and deletions that facts require and no source observed.
 func (t *truth) infer() {
 	var all []unseen
 	for _, key := range t.keys() {
 		t.inferVersions(key)
 		all = append(all, t.unseenOf(key)...)
 	}
-	// Each takes the last revision that is left for it. Those that can only have been late are first: others, which
-	// have more revisions to choose from, would leave them none.
+	// Each takes the last revision that is free. Those that can only have been late are first: others have more
+	// revisions to choose from, and would leave them none.
 	slices.SortStableFunc(all, func(a, b unseen) int { return cmp.Or(cmp.Compare(b.from, a.from), cmp.Compare(a.to, b.to)) })
 	for _, u := range all {
 		t.inferUnseen(u)
 	}
 }
 
-// inferVersions adds the versions of an object that were there, and that nobody saw.
+// inferVersions adds the versions of an object that existed and that no source observed.
 func (t *truth) inferVersions(key model.Key) {
 	f := t.factsOf(key)
 	slices.Sort(f.absent)
@@ -207,15 +207,15 @@ func (t *truth) inferVersions(key model.Key) {
 	}
 }
 
-// unseen is what nobody saw that took an object away at a revision of a range: a deletion, or, if those who did not
-// find it select, perhaps a version that is not selected.
+// unseen is a change within a range of revisions that no source observed, after which an object was absent: a
+// deletion, or, if it was absent from a list with a selector, perhaps a version that does not match.
 type unseen struct {
 	key      model.Key
 	from, to int64
 	selector model.Selector
 }
 
-// unseenOf returns what took an object away from where it was not.
+// unseenOf returns the unseen changes of an object.
 func (t *truth) unseenOf(key model.Key) (all []unseen) {
 	f := t.factsOf(key)
 	add := func(rv int64, selector model.Selector) {
@@ -232,8 +232,8 @@ func (t *truth) unseenOf(key model.Key) (all []unseen) {
 	return all
 }
 
-// inferUnseen adds what took an object away, unless something has. If it was there at the end of
-// the range nonetheless, somebody is wrong, and the oracle will say so.
+// inferUnseen adds an unseen change, unless the object is already absent at the end of the range.
+// If it is known to exist there, a source is wrong, and the oracle will report it.
 func (t *truth) inferUnseen(u unseen) {
 	v := t.current(u.key, u.to)
 	if v == nil || v.deleted || !u.selector.Matches(&v.object) {
@@ -247,8 +247,8 @@ func (t *truth) inferUnseen(u unseen) {
 	t.place(u.key, max(v.rv, t.factsOf(u.key).through[v.rv])+1, u.to, deleted, true)
 }
 
-// inferLast adds the last version of an object before a deletion, if what the
-// deletion carried is none of the versions that anybody saw.
+// inferLast adds the last version of an object before a deletion, if the object in the
+// deletion is none of the observed versions.
 func (t *truth) inferLast(s sight) {
 	key := s.object.Key()
 	before := t.current(key, s.rv-1)
@@ -274,10 +274,10 @@ func (t *truth) inferLast(s sight) {
 // maxTried is how many revisions are tried around one that is taken.
 const maxTried = 1000
 
-// place adds a change that nobody saw, within a range of revisions, and returns it. It
-// prefers one that no stream should have shown. If there is none, one of the streams
-// is at fault, and any will do, if the change is needed. If all revisions are taken,
-// nothing is added.
+// place adds an unobserved change within a range of revisions, and returns it. It
+// prefers a revision at which no stream should have delivered it. If there is none, a
+// stream is at fault, and a needed change is added at any free revision. If all are
+// taken, nothing is added.
 func (t *truth) place(key model.Key, from, to int64, deleted, needed bool) *version {
 	if from > to {
 		return nil

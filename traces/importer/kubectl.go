@@ -7,8 +7,8 @@ import (
 )
 
 // readKubectl adds the output of one kubectl to a recording, as one stream. Errors name the
-// place in the file. A value that the end of the file cuts off is left out, as
-// kubectl is usually interrupted.
+// position in the file. A truncated last value is left out, because kubectl is usually
+// interrupted.
 func readKubectl(recording *Recording, server, file string, in io.Reader) error {
 	stream := model.Stream{Client: "kubectl:" + file, Server: server, RV: model.RVUnset}
 	kind := ""

@@ -44,7 +44,7 @@ func TestAWatchIsRead(t *testing.T) {
 
 func TestBadKubectlOutputIsRefusedWithAPosition(t *testing.T) {
 	for name, row := range map[string]struct{ text, says string }{
-		"no events":       {`{"kind":"Pod"}`, "f:1 (byte 0): expected a watch event with the fields type and object, found none of one of them; was kubectl given --output-watch-events and -o json?"},
+		"no events":       {`{"kind":"Pod"}`, "f:1 (byte 0): expected a watch event with the fields type and object, found one of them missing; was kubectl given --output-watch-events and -o json?"},
 		"a table":         {"NAME  READY\n", `f:1 (byte 0): expected a JSON object, found "NAME  READY\n"`},
 		"two kinds":       {kubectlOutput + `{"type":"ADDED","object":{"kind":"Node"}}`, `f:11 (byte 489): expected an object of the kind "Pod", as before it, found the kind "Node"; watch one resource at a time`},
 		"an RV of a sort": {`{"type":"ADDED","object":{"metadata":{"resourceVersion":"1.5"}}}`, `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "1.5"`},

@@ -2,18 +2,18 @@ package importer
 
 import "crypto/sha256"
 
-// memoBytes is how much text a Memo remembers before it forgets all of it.
+// memoBytes is how much text a Memo caches before it drops all of it.
 const memoBytes = 16 << 20
 
-// Memo remembers what was made of texts: the same version of an object reaches many clients, and many times.
+// Memo caches the results of decoding texts, because the same version of an object reaches many clients, many times.
 // Its zero value is empty. It is not safe for concurrent use.
 type Memo[T any] struct {
 	known map[[sha256.Size]byte]T
 	bytes int
 }
 
-// Of returns what is made of a text. It is made once, as long as it is remembered, and shared by all who ask; an error is not
-// remembered. Nothing is remembered by a nil Memo.
+// Of returns the result for a text, which it creates once while it is cached. Callers share it. Errors are not cached, and a
+// nil Memo caches nothing.
 func (m *Memo[T]) Of(text []byte, create func(text []byte) (T, error)) (T, error) {
 	if m == nil {
 		return create(text)

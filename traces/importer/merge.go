@@ -12,11 +12,11 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// ErrNotOfCluster means that a history is not one that a recording has made.
+// ErrNotOfCluster means that a history was not made from a recording.
 var ErrNotOfCluster = errors.New("expected a history that was imported or recorded from a real cluster")
 
-// Merge adds what the clients of another history saw, such as one that the recorder
-// wrote. The truth in it is dropped: it is made of all sources together.
+// Merge adds the requests and streams of another history, such as one of the recorder.
+// Its truth is dropped, because the truth is derived from all sources together.
 func (r *Recording) Merge(header traces.Header, h *model.History) error {
 	if header.Attributes[traces.AttributeTruth] == "" {
 		return ErrNotOfCluster
@@ -32,7 +32,7 @@ func (r *Recording) Merge(header traces.Header, h *model.History) error {
 		return fmt.Errorf("expected a history about %s, found one about %.60s", r.Resource, resource)
 	}
 	if until := header.Attributes[traces.AttributeUnfinished]; until != "" {
-		r.Omit(fmt.Sprintf("history that ends early, at %.40s: whoever recorded it was ended before it could write the rest", until))
+		r.Omit(fmt.Sprintf("history that ends early, at %.40s: its recorder ended before it could write the rest", until))
 	}
 	m := merger{family: fmt.Sprintf("history%d", len(r.sources)), ids: map[int]int{}}
 	if !began.IsZero() {
@@ -85,7 +85,7 @@ func (m *merger) at(time int64) int64 {
 	return time + m.began
 }
 
-// objects gives objects the digests that their values were made of.
+// objects gives objects the digests in their values.
 func (m *merger) objects(objects []model.Object) []model.Object {
 	var changed []model.Object
 	for _, object := range objects {
@@ -99,12 +99,12 @@ func (m *merger) objects(objects []model.Object) []model.Object {
 	return changed
 }
 
-// merged are the requests of histories that were merged. The audit log of the server
-// that they went to holds the same requests, which must not count twice: what only one
-// client was shown would look as if two had been.
+// merged are the requests of histories that were merged. The audit log of their server
+// has the same requests, which must not count twice: otherwise one client's observation
+// would look like that of two.
 type merged struct {
 	servers map[string]bool
-	// requests are the IDs of those that are alike in all but their times.
+	// requests are the IDs of those that differ only in their times.
 	requests map[[sha256.Size]byte][]int
 }
 
@@ -117,8 +117,8 @@ func (m *merged) note(op *model.Operation) {
 	m.requests[alike] = append(m.requests[alike], op.ID)
 }
 
-// likeness stands for what was asked and what was answered. Two requests of which a
-// client and a server tell alike are one, if the times agree.
+// likeness identifies a request and its response apart from times. If those of a client
+// and a server are the same and the times agree, they are one request.
 func likeness(op *model.Operation) [sha256.Size]byte {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %q %q %d %q %d %t %q %d", op.Kind, op.Key(), op.Selector.Labels, op.Selector.Node, op.RV, op.Match, op.Limit, op.Continues != 0, op.Err, op.ResultRV)
@@ -128,14 +128,14 @@ func likeness(op *model.Operation) [sha256.Size]byte {
 	return [sha256.Size]byte(hash.Sum(nil))
 }
 
-// stampDelay is how long after a client has an answer the server may note that it has
-// written it: on a busy machine it is not scheduled in between.
+// stampDelay is how long after the client received a response the server may record that
+// it has written it: on a busy machine it may not be scheduled in between.
 const stampDelay = 500 * time.Millisecond
 
 // takeMerged returns the ID of the request of a merged history that an entry of an
-// audit log is about, 0 if there is none. A client waits longer than the server works, but
-// for what the server does after its answer. Each request is taken once. A history that does
-// not know the name of the log's server may have another name for it.
+// audit log is about, 0 if there is none. The client's interval contains the server's, except
+// for what the server does after its response. Each request is taken once. A history without
+// the name of the log's server may have another name for it.
 func (r *Recording) takeMerged(op *model.Operation, skew time.Duration) int {
 	alike := likeness(op)
 	ids := r.merged.requests[alike]

@@ -12,37 +12,37 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Reducer makes model objects of the JSON of objects.
+// Reducer makes model objects from the JSON of objects.
 type Reducer struct {
 	// Family is the first part of each digest. Digests of one family can be
-	// compared, as the same content has the same digest in it.
+	// compared, because equal contents have equal digests in it.
 	Family string
-	// Key makes digests that nobody can guess contents from who does not know the
-	// key. Without a key a digest is a plain hash.
+	// Key makes digests from which contents cannot be guessed without the key. If
+	// it is nil, a digest is a plain hash.
 	Key []byte
-	// Blind never looks at contents, whatever kind the objects say they are of.
+	// Blind never reads contents, whatever the kind of the objects.
 	Blind bool
-	// Whole puts the contents themselves in the place of digests.
+	// Whole uses the contents themselves instead of digests.
 	Whole bool
-	// seen is what has been read of objects, nil if that is not remembered.
+	// seen caches what has been read of objects, nil for no cache.
 	seen *Memo[reduced]
 }
 
-// Remembering returns a reducer that remembers what it has read, as whoever records sees a version of an object many times.
+// Remembering returns a reducer with a cache, because a recorder sees each version of an object many times.
 // It is not safe for concurrent use.
 func (r Reducer) Remembering() Reducer {
 	r.seen = &Memo[reduced]{}
 	return r
 }
 
-// plain is the reducer for contents that lie in the files that are read anyway.
+// plain is the reducer for files, which contain the contents anyway.
 var plain = Reducer{Family: "json"}
 
-// Object reduces one object, or that in a table with one row, which is what kubectl asks for. Its Value is a digest of what
-// it holds, apart from what differs between two servers that answer with the same object: the
-// resourceVersion, the API version, and who manages which field. It is empty if the
-// content is not there to be seen, as in the rows of a table, and for a Secret, of
-// which nothing is looked at but the metadata.
+// Object reduces one object, or the one in a table with one row, which kubectl requests. Its Value is a digest of its
+// content, without the fields that differ between servers that return the same object: the
+// resourceVersion, the API version, and managedFields. It is empty if the content is not
+// included, as in the rows of a table, and for a Secret, of which only the metadata is
+// read.
 func (r Reducer) Object(text []byte) (model.Object, error) {
 	read, err := r.reduce(text)
 	return read.object, err
@@ -52,9 +52,9 @@ func (r Reducer) Object(text []byte) (model.Object, error) {
 type reduced struct {
 	kind   string
 	object model.Object
-	// over reports whether nothing holds an object any more that is marked for deletion.
+	// over says that the object is deleted with this version: see isOver.
 	over bool
-	// initialEnd reports whether a bookmark ends the initial events of its watch.
+	// initialEnd says that a bookmark ends the initial events of its watch.
 	initialEnd bool
 }
 
@@ -90,7 +90,7 @@ func (r Reducer) read(text []byte) (reduced, error) {
 	return read, err
 }
 
-// head is what every object has.
+// head has the fields of all objects that are read.
 type head struct {
 	Kind     string          `json:"kind"`
 	Metadata metadata        `json:"metadata"`
@@ -120,8 +120,8 @@ type metadata struct {
 	Finalizers                 []string `json:"finalizers"`
 }
 
-// spec is the fields that only some kinds have: the node, and what holds a namespace. They are
-// empty where they are something else.
+// spec returns the fields that only some kinds have: the node, and the finalizers of a
+// namespace. They are empty for other kinds.
 func (h *head) spec() (spec struct {
 	NodeName   string   `json:"nodeName"`
 	Finalizers []string `json:"finalizers"`
@@ -130,7 +130,7 @@ func (h *head) spec() (spec struct {
 	return spec
 }
 
-// digest is made of the content with its fields in order.
+// digest returns the digest of the content with its fields sorted.
 func (r Reducer) digest(text []byte) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -166,8 +166,8 @@ func (r Reducer) sum(text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// prune removes what is empty: whether an empty field is there depends on who
-// encodes the object.
+// prune removes empty fields: whether they are present depends on the encoder of the
+// object.
 func prune(content map[string]any) {
 	for name, value := range content {
 		switch value := value.(type) {
@@ -209,7 +209,7 @@ type collection struct {
 	} `json:"rows"`
 }
 
-// List reduces a list of any kind, and a table, which is what kubectl asks for.
+// List reduces a list of any kind, or a table, which kubectl requests.
 func (r Reducer) List(text []byte) (List, error) {
 	var raw collection
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -234,7 +234,7 @@ func (r Reducer) List(text []byte) (List, error) {
 		if err != nil {
 			return List{}, fmt.Errorf("item %d: %w", i+1, err)
 		}
-		if raw.Kind == "SecretList" { // items of built-in types do not name their kind
+		if raw.Kind == "SecretList" { // items of built-in types have no kind
 			object.Node, object.Value = "", ""
 		}
 		list.Objects = append(list.Objects, object)
@@ -242,7 +242,7 @@ func (r Reducer) List(text []byte) (List, error) {
 	return list, nil
 }
 
-// Event reduces a watch event. A stream's ID and time are for the caller.
+// Event reduces a watch event. The caller sets the stream's ID and the time.
 func (r Reducer) Event(text []byte) (event model.Event, kind string, err error) {
 	of, object, err := CutEvent(text)
 	if err != nil {
@@ -261,12 +261,12 @@ func CutEvent(text []byte) (of model.EventType, object []byte, err error) {
 		return "", nil, misfit("a watch event", err)
 	}
 	if raw.Type == "" || len(raw.Object) == 0 {
-		return "", nil, errors.New("expected a watch event with the fields type and object, found none of one of them")
+		return "", nil, errors.New("expected a watch event with the fields type and object, found one of them missing")
 	}
 	return raw.Type, raw.Object, nil
 }
 
-// EventOf reduces a watch event that has been cut.
+// EventOf reduces a watch event that CutEvent has parsed.
 func (r Reducer) EventOf(of model.EventType, text []byte) (event model.Event, kind string, err error) {
 	event.Type = of
 	if of == model.Error {
@@ -284,8 +284,7 @@ func (r Reducer) EventOf(of model.EventType, text []byte) (event model.Event, ki
 	return event, read.kind, err
 }
 
-// misfit says in one line what was expected, without the names of this program's
-// types.
+// misfit says in one line what was expected, without the names of Go types.
 func misfit(expected string, err error) error {
 	if of, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 		return fmt.Errorf("expected %s, found a JSON %s in the field %q", expected, of.Value, of.Field)

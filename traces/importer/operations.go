@@ -9,15 +9,15 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// The reasons for which operations are left out of a history.
+// The reasons why operations are omitted from a history.
 const (
-	omittedRefusals = "refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`"
-	omittedUnknown  = "writes of which nobody knows whether they were carried out"
+	omittedRefusals = "refused writes, and gets that found nothing: judging them requires all changes, from `etcdctl get` and `etcdctl watch`"
+	omittedUnknown  = "writes whose outcome is unknown"
 	omittedDoubtful = "refused deletes of objects that another write may have deleted"
-	omittedDeletes  = "deletes whose resourceVersion nobody tells: which deletion they made takes all changes and all deletes"
+	omittedDeletes  = "deletes whose response has no resourceVersion: finding their deletions requires all changes and all deletes"
 )
 
-// operations finishes the operations that the truth is enough for.
+// operations finishes the operations that can be judged by the truth.
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
 	lost := r.lostWrites()
@@ -41,7 +41,7 @@ func (f *finisher) operations() []model.Operation {
 			r.Omit(omittedUnknown)
 			continue
 		case op.Kind == model.Delete && op.Err != model.OK && (anotherLost || unnamed && !isClear || byOthers[op.Key()]):
-			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
+			r.Omit(omittedDoubtful) // another write may have deleted it
 			continue
 		case refusal && op.Call <= reached:
 			r.Omit(omittedRefusals)
@@ -52,7 +52,7 @@ func (f *finisher) operations() []model.Operation {
 				continue
 			}
 			if op.Kind == model.Update && writer[op.ResultRV] != op.ID {
-				asRead(&op) // the object may have been marked for deletion before
+				asRead(&op) // the deletionTimestamp may have been set before
 			}
 		case op.IsWrite() && op.Err == model.OK && writer[op.ResultRV] != op.ID:
 			asRead(&op)
@@ -64,25 +64,25 @@ func (f *finisher) operations() []model.Operation {
 			op.Objects[j] = f.live(&op.Objects[j])
 		}
 		if op.Kind == model.List && !whole[op.ID] {
-			op.Remaining = -1 // what the other pages hold is not known
+			op.Remaining = -1 // the content of the other pages is unknown
 		}
 		kept = append(kept, op)
 	}
 	return kept
 }
 
-// asRead makes of a write that may have changed nothing what it is in any case: a read of the newest state. If it did write the
-// version that it was answered with, that was the newest one for an instant before it returned.
+// asRead turns a write that may have changed nothing into a read of the newest state, which it is in any case. If it did write
+// the version that it returned, that was the newest one for an instant before it returned.
 func asRead(op *model.Operation) {
 	op.Kind, op.Touch = model.Get, true
 	op.Scope = model.Scope{Namespace: op.Object.Namespace, Name: op.Object.Name}
 	op.RV, op.Precondition, op.Object = model.RVUnset, 0, nil
 }
 
-// nameDeletions gives deletes that were answered without the RV of their deletions that RV: with a Status, or the object as an update has
-// left it, which name the UID of what is gone. Of several such answers about one object, nobody knows which of them deleted it: the
-// registry also says so to whom another one was ahead of. Nor is it one of them that did if another delete was answered with that RV.
-// An update is believed only if nobody else can have been ahead of it.
+// nameDeletions finds the RVs of deletes whose response has none: a Status with the UID of the deleted object, or the object as an update
+// left it. If several such responses are about one object, it is unknown which request deleted it, because the registry also reports
+// success to a request that lost the race. None of them deleted it if another delete returned that RV. An update counts only if no other
+// request can have deleted the object first.
 func (f *finisher) nameDeletions(lost map[model.Key]int64, others bool) {
 	gone, claimed := map[string][]*model.Operation{}, map[int64]bool{}
 	for _, op := range f.truth.recording.operations {
@@ -105,12 +105,12 @@ func (f *finisher) nameDeletions(lost map[model.Key]int64, others bool) {
 	}
 }
 
-// writers tells which operation wrote each revision: a write that changes nothing is
-// answered with what is there. A create writes always. An update, or a delete that marks an
-// object for deletion, does so only if it did not have that revision to begin with and nobody
-// had been told of it, or of a later one, when it was called. Of two, the one whose precondition is the version before: the other
-// one was let through by a version of which its content is that of, and found that content again. Else the one that was called
-// first. Without a precondition it may be answered with what a write of unknown outcome has made, or one that was not recorded.
+// writers says which operation wrote each revision, because a write that changes nothing
+// returns the stored object. A create always writes. An update, or a delete that sets a
+// deletionTimestamp, can have written a revision only if that was not its precondition and nobody
+// had observed it, or a later one, when it was called. Of two candidates, the one whose precondition is the version before wrote
+// it: the other one found its content already stored. Otherwise the one that was called first did. Without a precondition, a
+// write may return what a write of unknown outcome, or one that was not recorded, has written.
 func (f *finisher) writers(lost map[model.Key]int64, others bool) map[int64]int {
 	writer := map[int64]int{}
 	newest := f.truth.recording.newestBefore()
@@ -144,8 +144,8 @@ func (f *finisher) writers(lost map[model.Key]int64, others bool) map[int64]int 
 	return writer
 }
 
-// lostWrites is when the first write of unknown outcome was called, for each object that has
-// one. It may have been carried out at any time since.
+// lostWrites returns, by object, when the first write of unknown outcome was called. It may
+// have taken effect at any time since.
 func (r *Recording) lostWrites() map[model.Key]int64 {
 	lost := map[model.Key]int64{}
 	for _, op := range r.operations {
@@ -156,7 +156,7 @@ func (r *Recording) lostWrites() map[model.Key]int64 {
 	return lost
 }
 
-// newestBefore returns a function that says which revision somebody had been told of by a time, whatever object it is of.
+// newestBefore returns a function that returns the newest revision of any object that anybody had observed by a time.
 func (r *Recording) newestBefore() func(time int64) int64 {
 	var all []moment
 	see := func(rv, at int64) {
@@ -189,11 +189,11 @@ func (r *Recording) newestBefore() func(time int64) int64 {
 	}
 }
 
-// moment is when somebody was told of a revision.
+// moment is when a revision was observed.
 type moment struct{ time, newest int64 }
 
-// finishWrite names the content that a create or update wrote by the version that it
-// made. One that made none that etcd knows has a content of its own.
+// finishWrite gives a create or update the content of the version that it made. If it
+// made no version in etcd, the content is unique.
 func (f *finisher) finishWrite(op *model.Operation) {
 	object := *op.Object
 	object.RV = op.ResultRV
@@ -207,9 +207,9 @@ func (f *finisher) finishWrite(op *model.Operation) {
 	op.Object = &object
 }
 
-// finishDelete finds out what an acknowledged delete did: it deleted, if a deletion
-// has its RV; it marked the object for deletion, which is an update, if a live
-// version has. Without an RV it is of use only where all are known: see clearDeletes.
+// finishDelete determines what an acknowledged delete did: if a deletion has its RV, it
+// deleted; if a live version has, it set the deletionTimestamp, which is an update.
+// Without an RV it can be judged only if all deletes are known: see clearDeletes.
 func (f *finisher) finishDelete(op *model.Operation, isClear bool) bool {
 	key := op.Key()
 	if op.ResultRV == 0 {
@@ -227,10 +227,10 @@ func (f *finisher) finishDelete(op *model.Operation, isClear bool) bool {
 	return true
 }
 
-// clearDeletes tells of each object that was deleted without an answer that names a revision
-// whether all such deletes can be judged, as there is one for every deletion that etcd
-// committed, and nobody else who may have made one, be it a write of unknown outcome. Else some made none: they marked the
-// object, or found it gone. A deletion that the answer to a delete names is that delete's.
+// clearDeletes says, for each object with deletes whose response has no revision, whether
+// all such deletes can be judged: there is one for every deletion that etcd committed, and
+// no other request may have made one, such as a write of unknown outcome. Otherwise some deleted nothing: they set the
+// deletionTimestamp, or found the object gone. A deletion whose RV a delete returned belongs to that delete.
 func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool {
 	r := f.truth.recording
 	count, named, lost := map[model.Key]int{}, map[int64]bool{}, map[model.Key]bool{}
@@ -259,9 +259,9 @@ func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool 
 	return all
 }
 
-// othersWrote reports whether there are writers that the recording lacks: it says that it has left out requests which write
-// as well (to subresources, or deletions of collections), or etcd holds a write, newer than the oldest one recorded,
-// that no recorded request can have made.
+// othersWrote reports whether there are writes that the recording lacks: it omitted requests that also write (to
+// subresources, or deletions of collections), or etcd has a write, newer than the oldest one recorded, that no recorded
+// request can have made.
 func (r *Recording) othersWrote(truth *truth, lost map[model.Key]int64) bool {
 	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] > 0 {
 		return true
@@ -276,7 +276,7 @@ func (r *Recording) othersWrote(truth *truth, lost map[model.Key]int64) bool {
 	return false
 }
 
-// namedByWrites returns the RVs that the answers to writes name, and the oldest of them.
+// namedByWrites returns the RVs that writes returned, and the oldest of them.
 func (r *Recording) namedByWrites() (named map[int64]bool, oldest int64) {
 	named, oldest = map[int64]bool{}, int64(math.MaxInt64)
 	for _, op := range r.operations {
@@ -287,7 +287,7 @@ func (r *Recording) namedByWrites() (named map[int64]bool, oldest int64) {
 	return named, oldest
 }
 
-// deletedByOthers tells which objects were deleted at a revision that the answer to no recorded write names, if others wrote.
+// deletedByOthers says which objects were deleted at a revision that no recorded write returned, if others wrote.
 func (f *finisher) deletedByOthers(others bool) map[model.Key]bool {
 	if !others {
 		return nil
@@ -300,8 +300,8 @@ func (f *finisher) deletedByOthers(others bool) map[model.Key]bool {
 	return by
 }
 
-// reachedComplete returns a time by which etcd had certainly reached the revision
-// from which on its output is complete.
+// reachedComplete returns a time by which etcd had certainly reached the revision from
+// which its output is complete.
 func (r *Recording) reachedComplete() int64 {
 	from, _, ok := r.complete()
 	time := int64(math.MaxInt64)
@@ -309,7 +309,7 @@ func (r *Recording) reachedComplete() int64 {
 	case !ok:
 		return time
 	case from == 0:
-		return math.MinInt64 // it is complete since etcd was new
+		return math.MinInt64 // it is complete from etcd's first revision
 	}
 	for _, op := range r.operations {
 		if op.Err == model.OK && op.Return != model.Pending && op.ResultRV >= from {
@@ -319,7 +319,7 @@ func (r *Recording) reachedComplete() int64 {
 	return time
 }
 
-// wholePages returns the IDs of the pages of each list of which all are there.
+// wholePages returns the IDs of the pages of each list of which all were recorded.
 func (r *Recording) wholePages() [][]int {
 	next := map[int]int{}
 	for _, op := range r.operations {

@@ -8,14 +8,14 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// protobufMagic is how values in etcd begin that Kubernetes encodes with protobuf.
+// protobufMagic is the prefix of values in etcd that Kubernetes encodes with protobuf.
 var protobufMagic = []byte("k8s\x00")
 
-// Stored reduces an object as etcd holds it. JSON, as custom resources have it, is
-// reduced in full, and so is CBOR. Of protobuf, which built-in types have, the metadata and a pod's
-// node are read: their fields have the same numbers in all types. The content has
-// no digest then. What is encrypted says nothing, and the result is false; so it is
-// for anything else that cannot be read.
+// Stored reduces an object as stored in etcd. JSON, used for custom resources, is
+// reduced in full, and so is CBOR. For protobuf, used for built-in types, only the metadata and a
+// pod's node are read, because their fields have the same numbers in all types, and the
+// content has no digest. The result is false if the value is encrypted or otherwise
+// unreadable.
 func (r Reducer) Stored(value []byte) (model.Object, bool) {
 	if len(value) > 0 && value[0] == '{' {
 		object, err := r.Object(value)
@@ -52,11 +52,10 @@ func (r Reducer) Stored(value []byte) (model.Object, bool) {
 	return object, object.Name != ""
 }
 
-// message is an encoded protobuf message. What is broken in it reads as absent.
+// message is an encoded protobuf message. Broken fields read as absent.
 type message []byte
 
-// each calls a function for each field that holds bytes, up to the first that is
-// broken.
+// each calls a function for each field of bytes, up to the first broken field.
 func (m message) each(do func(number protowire.Number, content message)) {
 	for len(m) > 0 {
 		number, kind, tag := protowire.ConsumeTag(m)

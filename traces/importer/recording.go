@@ -8,14 +8,14 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// MaxObjects is how many objects, those in lists and events counted each time, one
-// recording holds.
+// MaxObjects is the most objects in one recording, counting each occurrence in lists and
+// events.
 const MaxObjects = 5_000_000
 
-// Recording is what sources have seen. Times are nanoseconds since 1970, by the
-// clock of whoever saw it. The Value of an object is a digest by a [Reducer],
-// empty if its content is not known, and an object without a UID has no metadata but
-// its name. The zero value holds nothing.
+// Recording is what sources have observed. Times are nanoseconds since 1970, by the
+// clock of the source. The Value of an object is a digest by a [Reducer], empty if
+// its content is unknown, and an object without a UID has no metadata but its name.
+// The zero value is empty.
 type Recording struct {
 	// Resource is what it is about, such as pods or deployments.apps.
 	Resource string
@@ -30,7 +30,7 @@ type Recording struct {
 	merged     merged
 }
 
-// recordedStream is a watch. One that is untimed says nothing of when its events came.
+// recordedStream is a watch. If it is untimed, the times of its events are unknown.
 type recordedStream struct {
 	model.Stream
 	untimed bool
@@ -44,19 +44,18 @@ type etcdPart struct {
 	// From and To say that all changes of the resource with an RV above From and up
 	// to To are among them.
 	From, To int64
-	// State says that those with an RV up to From are all that was stored at From.
+	// State says that those with an RV up to From are the whole state at From.
 	State bool
 	// Compacted are revisions at which etcd is known to have been compacted.
 	Compacted []int64
-	// AllCompacted says that there were no others.
+	// AllCompacted says that there were no other compactions.
 	AllCompacted bool
 }
 
-// AddSource notes where a part of the recording comes from, for those who read the
-// history.
+// AddSource records the name of a source, for the header of the history.
 func (r *Recording) AddSource(name string) { r.sources = append(r.sources, name) }
 
-// Omit counts something that the history does not hold, and why.
+// Omit counts something that is omitted from the history, by reason.
 func (r *Recording) Omit(why string) {
 	if r.left == nil {
 		r.left = map[string]int{}
@@ -64,7 +63,7 @@ func (r *Recording) Omit(why string) {
 	r.left[why]++
 }
 
-// Omitted says what the history does not hold and why, one note for each reason.
+// Omitted says what is omitted from the history and why, one note for each reason.
 func (r *Recording) Omitted() []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.left)) {
@@ -73,15 +72,15 @@ func (r *Recording) Omitted() []string {
 	return notes
 }
 
-// AddOperation adds a request and its response, and returns the ID it gave it.
+// AddOperation adds a request and its response, and returns its new ID.
 func (r *Recording) AddOperation(op model.Operation) (int, error) {
 	op.ID = len(r.operations) + 1
 	r.operations = append(r.operations, &op)
 	return op.ID, r.count(1 + len(op.Objects))
 }
 
-// AddStream adds a watch. If it is untimed, its times and those of its events mean
-// nothing.
+// AddStream adds a watch. If it is untimed, its times and those of its events are
+// ignored.
 func (r *Recording) AddStream(s model.Stream, untimed bool) error {
 	s.ID = len(r.streams) + 1
 	for i := range s.Events {
@@ -104,11 +103,11 @@ func (r *Recording) count(more int) error {
 	return nil
 }
 
-// AddWorld adds what only a simulation knows. That is what etcd committed since it was new:
-// every change of any key, with the key as the object's name and what is stored as its value,
-// and every compaction; and the faults. The recording must name its resource, as the keys of
-// etcd are told apart by it. Values that can be read are reduced as those that clients see,
-// so that they can be compared.
+// AddWorld adds what only a simulation knows: everything that etcd committed since it was
+// new, which is every change of any key, with the key as the object's name and the stored
+// value as its value, and every compaction; and the faults. The recording must name its
+// resource, which determines the keys in etcd. Readable values are reduced like those that
+// clients see, so that they can be compared.
 func (r *Recording) AddWorld(committed model.Truth, faults []model.Fault, reducer Reducer) error {
 	r.faults = append(r.faults, faults...)
 	prefixes := etcdPrefixes(r.Resource)
@@ -127,8 +126,8 @@ func (r *Recording) AddWorld(committed model.Truth, faults []model.Fault, reduce
 	return r.addEtcd(part)
 }
 
-// fillIn fills in the object of a change to a key of etcd: no more than its name if it is
-// deleted, or if what is stored cannot be read.
+// fillIn fills in the object of a change to a key of etcd: only its name if it is
+// deleted, or if the stored value cannot be read.
 func (r Reducer) fillIn(change *model.Change, key model.Key, stored []byte) {
 	object, readable := r.Stored(stored)
 	if change.Deleted || !readable || object.Key() != key {

@@ -11,21 +11,21 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// ErrUnsupported means that a request is well-formed and asks for something that a
-// history cannot hold, such as a selector with "in".
-var ErrUnsupported = errors.New("a history cannot hold the request")
+// ErrUnsupported means that a request is valid but has something that a history cannot
+// represent, such as a selector with "in".
+var ErrUnsupported = errors.New("a history cannot represent the request")
 
-// Request is what a path and its query ask for.
+// Request is what a path and its query request.
 type Request struct {
-	// Resource is as kubectl takes it: pods, or deployments.apps.
+	// Resource is as for kubectl: pods, or deployments.apps.
 	Resource    string
 	Subresource string
 	Scope       model.Scope
 	Selector    model.Selector
 	// NameSelected says that the name in the scope is that of a field selector, so that
-	// it is a collection that is asked for.
+	// the request is for a collection.
 	NameSelected bool
-	// RV is the resourceVersion asked for, [model.RVUnset] if none is.
+	// RV is the requested resourceVersion, [model.RVUnset] for none.
 	RV       int64
 	Match    model.Match
 	Limit    int64
@@ -34,12 +34,12 @@ type Request struct {
 	// Bookmarks, InitialEvents and Timeout, in nanoseconds, are those of a watch.
 	Bookmarks, InitialEvents bool
 	Timeout                  int64
-	// DryRun says that nothing is to be stored.
+	// DryRun says that the request has dryRun.
 	DryRun bool
 }
 
-// parseURI reads the path and query of a request. The second result is false if it
-// is not about objects of a resource: discovery, health checks and the like.
+// parseURI parses the path and query of a request. The second result is false if it
+// is not about objects of a resource, such as discovery and health checks.
 func parseURI(uri string) (Request, bool, error) {
 	parsed, err := url.ParseRequestURI(uri)
 	if err != nil {
@@ -48,7 +48,7 @@ func parseURI(uri string) (Request, bool, error) {
 	return ParseURL(parsed)
 }
 
-// ParseURL is [parseURI] for what has been parsed as a URL.
+// ParseURL is [parseURI] for a URL.
 func ParseURL(u *url.URL) (Request, bool, error) {
 	r, isResource := parsePath(u.Path)
 	if !isResource {
@@ -57,7 +57,7 @@ func ParseURL(u *url.URL) (Request, bool, error) {
 	return r, true, r.parseQuery(u.Query())
 }
 
-// parsePath takes /api/v1/... and /apis/GROUP/VERSION/... apart.
+// parsePath parses /api/v1/... and /apis/GROUP/VERSION/...
 func parsePath(path string) (Request, bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	group := ""
@@ -70,10 +70,10 @@ func parsePath(path string) (Request, bool) {
 		return Request{}, false
 	}
 	r := Request{RV: model.RVUnset}
-	if parts[0] == "watch" && len(parts) > 1 { // the path of watches before there was the parameter
+	if parts[0] == "watch" && len(parts) > 1 { // the deprecated path of watches
 		r.Watch, parts = true, parts[1:]
 	}
-	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" { // which a namespace has
+	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" { // subresources of a namespace
 		r.Scope.Namespace, parts = parts[1], parts[2:]
 	}
 	r.Resource = parts[0] + group
@@ -116,10 +116,10 @@ func (r *Request) parseQuery(query url.Values) error {
 	return r.parseSelectors(query.Get("labelSelector"), query.Get("fieldSelector"))
 }
 
-// maxSeconds is the longest timeout that is told from longer ones.
+// maxSeconds is the longest timeout; longer ones are cut to it.
 const maxSeconds = 1_000_000_000
 
-// natural reads a parameter that is a number from 0 on.
+// natural parses a parameter that is a number from 0 on.
 func natural(query url.Values, name string) (int64, error) {
 	text := query.Get(name)
 	if text == "" {
@@ -132,8 +132,8 @@ func natural(query url.Values, name string) (int64, error) {
 	return number, nil
 }
 
-// ParseRV reads a resourceVersion. That it is a number is a promise of Kubernetes since
-// release 1.35, and has always been true where etcd stores the objects.
+// ParseRV parses a resourceVersion. Kubernetes guarantees since release 1.35 that it is a
+// number, and it has always been one where etcd stores the objects.
 func ParseRV(text string) (int64, error) {
 	rv, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || rv < 0 {

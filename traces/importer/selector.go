@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// parseSelectors reads what package model can hold: equalities of labels, of
+// parseSelectors parses what package model can represent: equalities of labels, of
 // spec.nodeName, and of the name and namespace.
 func (r *Request) parseSelectors(labels, fields string) error {
 	for _, requirement := range requirements(labels) {
 		name, value, isEquality := equality(requirement)
 		if !isEquality {
-			return fmt.Errorf("%w: its label selector has %.100q, and only equalities can be told", ErrUnsupported, requirement)
+			return fmt.Errorf("%w: its label selector has %.100q, and only equalities are supported", ErrUnsupported, requirement)
 		}
 		if before, twice := r.Selector.Labels[name]; twice && before != value {
-			return fmt.Errorf("%w: its label selector asks for two values of %.100q", ErrUnsupported, name)
+			return fmt.Errorf("%w: its label selector requires two values of %.100q", ErrUnsupported, name)
 		}
 		if r.Selector.Labels == nil {
 			r.Selector.Labels = map[string]string{}
@@ -33,7 +33,7 @@ func (r *Request) parseSelectors(labels, fields string) error {
 		case "spec.nodeName":
 			into = &r.Selector.Node
 		}
-		// An empty value asks for objects without one, which a history cannot say.
+		// An empty value selects objects without one, which a history cannot represent.
 		if !isEquality || into == nil || value == "" || *into != "" && *into != value {
 			return fmt.Errorf("%w: its field selector has %.100q", ErrUnsupported, requirement)
 		}
@@ -49,7 +49,7 @@ func requirements(selector string) []string {
 	return strings.Split(selector, ",")
 }
 
-// equality takes a=b or a==b apart.
+// equality parses a=b or a==b.
 func equality(requirement string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(strings.TrimSpace(requirement), "=")
 	value = strings.TrimPrefix(value, "=")

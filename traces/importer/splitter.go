@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// whiteSpace is what may stand between two values.
+// whiteSpace may separate two values.
 const whiteSpace = " \t\r\n"
 
-// MaxValue is how many bytes one value may have, so that a file of another kind is
-// noticed before it fills the memory. A list of ten thousand pods fits.
+// MaxValue is the most bytes of one value, so that a file of another kind is noticed
+// before it fills the memory. A list of ten thousand pods fits.
 const MaxValue = 256 << 20
 
 // What can be wrong with the bytes that a [Splitter] is given.
 var (
-	// errNotObject means that something else than a JSON object begins.
+	// errNotObject means that something other than a JSON object begins.
 	errNotObject = errors.New("expected a JSON object")
-	// errTooLong means that a value has more than the most bytes.
+	// errTooLong means that a value is longer than the limit.
 	errTooLong = errors.New("the value is too long")
 )
 
-// Splitter finds the ends of JSON objects that follow one another, with or without
-// white space between them. It does not look at what they hold: whether that is
-// JSON is for the decoder to say. The zero value begins before an object.
+// Splitter finds the ends of consecutive JSON objects, with or without white space
+// between them. It does not check their content, which the decoder does. The zero
+// value begins before an object.
 type Splitter struct {
-	// Limit is how many bytes a value may have, [MaxValue] if it is 0.
+	// Limit is the most bytes of a value, [MaxValue] if it is 0.
 	Limit int
 
 	value    []byte
@@ -34,12 +34,12 @@ type Splitter struct {
 	escaped  bool
 }
 
-// Within reports whether an object has begun and not ended.
+// Within reports whether an object has begun but not ended.
 func (s *Splitter) Within() bool { return s.depth > 0 }
 
-// Take takes bytes up to the end of an object, and says how many it took. The
-// object is not nil once it is whole; it is valid until the next call. Bytes that
-// are left are for the next call.
+// Take takes bytes up to the end of an object, and returns how many it took. The
+// object is nil until it is complete, and valid until the next call. The caller
+// passes the remaining bytes to the next call.
 func (s *Splitter) Take(p []byte) (taken int, object []byte, err error) {
 	if s.depth == 0 {
 		s.value = s.value[:0]

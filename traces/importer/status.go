@@ -7,13 +7,13 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// FailureOf returns what an HTTP status and the Status object in the body, if there
-// is one, say of a request; [model.OK] for success. A status of 0 is taken from the
-// object. When in doubt it is [model.Unknown]: the request may have been carried
-// out. The message of a status is not looked at, as it may quote what was sent.
+// FailureOf returns the failure according to an HTTP status and the Status object in
+// the body, if there is one; [model.OK] for success. A status of 0 is taken from the
+// object. In doubt it is [model.Unknown]: the request may have taken effect. The
+// message of a status is not read, because it may quote the request.
 func FailureOf(code int, body []byte) model.Code {
 	if code >= 200 && code < 300 {
-		return model.OK // whatever the body is: it may be long
+		return model.OK // without parsing the body, which may be long
 	}
 	var status status
 	if json.Unmarshal(body, &status) == nil && code == 0 {
@@ -28,7 +28,7 @@ func FailureOf(code int, body []byte) model.Code {
 	case code >= 200 && code < 300:
 		return model.OK
 	case code == http.StatusNotFound && len(body) > 0 && status.Details.Name == "":
-		return model.Unavailable // it is the resource that the server does not serve, as while it starts
+		return model.Unavailable // the server does not serve the resource, for example while it starts
 	case code == http.StatusNotFound:
 		return model.NotFound
 	case code == http.StatusConflict && status.Reason == "AlreadyExists":
@@ -42,12 +42,12 @@ func FailureOf(code int, body []byte) model.Code {
 	case code == http.StatusTooManyRequests:
 		return model.TooMany
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusMethodNotAllowed:
-		return model.Unavailable // refused before anything was done
+		return model.Unavailable // refused without effect
 	}
 	return model.Unknown
 }
 
-// status is what is read of a Status object (k8s.io/apimachinery/pkg/apis/meta/v1).
+// status has the fields that are read of a Status object (k8s.io/apimachinery/pkg/apis/meta/v1).
 type status struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason"`

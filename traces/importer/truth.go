@@ -9,34 +9,34 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// truth is what etcd committed, as far as anybody saw it.
+// truth is what etcd committed, as far as any source observed it.
 type truth struct {
 	recording *Recording
 	// versions are in order of RV.
 	versions map[model.Key][]*version
 	// used says which object changed at a revision.
 	used map[int64]model.Key
-	// ranges are what streams prove: see infer.go.
+	// ranges are those that streams prove: see infer.go.
 	ranges []proven
 	facts  map[model.Key]*facts
 }
 
-// version is what one change made of an object.
+// version is the state of an object after one change.
 type version struct {
 	rv      int64
 	deleted bool
-	// object has the metadata, if anybody knows them. See [truth.settle] for its value.
+	// object has the metadata, if known. See [truth.settle] for its value.
 	object model.Object
-	// committed says that etcd told of it, expired that its lease deleted it, and stored is the digest of what it holds.
+	// committed says that etcd's output has it, expired that its lease deleted it, and stored is the digest of its content there.
 	committed, expired bool
 	stored             string
-	// seen counts the digests that sources saw, in order of their first sight.
+	// seen counts the digests that sources observed, in order of first observation.
 	seen []vote
-	// digests are what each family of digests has for it.
+	// digests has the chosen digest of each family.
 	digests map[string]string
 }
 
-// newTruth is what the sources of a recording saw, whose clocks may differ by skew.
+// newTruth returns the truth of a recording, the clocks of whose sources may differ by skew.
 func newTruth(r *Recording, skew time.Duration) *truth {
 	t := &truth{recording: r, versions: map[model.Key][]*version{}, used: map[int64]model.Key{}, facts: map[model.Key]*facts{}}
 	for _, e := range r.etcd {
@@ -58,7 +58,7 @@ func (t *truth) keys() []model.Key {
 	return slices.SortedFunc(maps.Keys(t.versions), model.Key.Compare)
 }
 
-// commit adds what etcd says.
+// commit adds a change in etcd's output.
 func (t *truth) commit(change *model.Change) {
 	if v := t.add(change.Object.Key(), change.RV, change.Deleted); v != nil {
 		v.committed, v.expired, v.stored = true, change.Expired, change.Object.Value
@@ -66,7 +66,7 @@ func (t *truth) commit(change *model.Change) {
 	}
 }
 
-// sight adds a version that somebody saw, unless etcd says that it never was.
+// sight adds an observed version, unless etcd's output rules it out.
 func (t *truth) sight(s sight) {
 	key := s.object.Key()
 	if t.known(key, s.rv) || s.rv <= 0 {
@@ -77,16 +77,16 @@ func (t *truth) sight(s sight) {
 	}
 }
 
-// deletion adds a deletion that somebody saw. A stream with a selector tells of one
-// also where an object only left the selection, so that a live version counts more.
+// deletion adds an observed deletion. A stream with a selector also delivers DELETED
+// if an object no longer matches, so a live version takes precedence.
 func (t *truth) deletion(s sight) {
 	if key := s.object.Key(); !t.known(key, s.rv) && s.rv > 0 {
 		t.add(key, s.rv, true)
 	}
 }
 
-// add adds a version, or returns the one that is there; nil if another object was
-// changed at that revision.
+// add adds a version, or returns the existing one; nil if another object changed at that
+// revision.
 func (t *truth) add(key model.Key, rv int64, deleted bool) *version {
 	if owner, taken := t.used[rv]; taken {
 		if owner == key {
@@ -101,7 +101,7 @@ func (t *truth) add(key model.Key, rv int64, deleted bool) *version {
 	return v
 }
 
-// deletionOf returns the revision at which etcd deleted an object, 0 if that is not known.
+// deletionOf returns the revision at which an object was deleted, 0 if unknown.
 func (t *truth) deletionOf(key model.Key, uid string) int64 {
 	was := ""
 	for _, v := range t.versions[key] {
@@ -119,7 +119,7 @@ func (t *truth) search(key model.Key, rv int64) (int, bool) {
 	return slices.BinarySearchFunc(t.versions[key], rv, func(v *version, rv int64) int { return cmp.Compare(v.rv, rv) })
 }
 
-// at returns the version of exactly a revision, nil if there is none.
+// at returns the version of exactly that revision, nil if there is none.
 func (t *truth) at(key model.Key, rv int64) *version {
 	if i, exact := t.search(key, rv); exact {
 		return t.versions[key][i]
@@ -139,7 +139,7 @@ func (t *truth) current(key model.Key, rv int64) *version {
 	return t.versions[key][i-1]
 }
 
-// follows reports whether the version of one revision is the next one of its object after that of another.
+// follows reports whether the version at rv is the next one of its object after the one at before.
 func (t *truth) follows(key model.Key, before, rv int64) bool {
 	v := t.current(key, rv-1)
 	return v != nil && v.rv == before && t.at(key, rv) != nil
@@ -157,8 +157,7 @@ func (t *truth) next(key model.Key, rv int64) *version {
 	return t.versions[key][i]
 }
 
-// known reports whether etcd's output says all there is to say about an object at a
-// revision.
+// known reports whether etcd's output is complete for an object at a revision.
 func (t *truth) known(key model.Key, rv int64) bool {
 	for _, e := range t.recording.etcd {
 		if rv > e.From && rv <= e.To {
@@ -167,7 +166,7 @@ func (t *truth) known(key model.Key, rv int64) bool {
 		if !e.State || rv > e.From {
 			continue
 		}
-		// What was stored at From was last changed at its RV, so it was not later.
+		// The state at From was last changed at its RV, so there was no later change.
 		if v := t.current(key, e.From); v != nil && v.committed && !v.deleted && v.rv < rv {
 			return true
 		}
@@ -175,8 +174,8 @@ func (t *truth) known(key model.Key, rv int64) bool {
 	return false
 }
 
-// complete returns the revision from which on, to the end of it, etcd's output says
-// everything, with the state to begin with; false if there is none.
+// complete returns the range of revisions for which etcd's output is complete, starting
+// with a state; false if there is none.
 func (r *Recording) complete() (from, to int64, ok bool) {
 	for _, e := range r.etcd {
 		if e.State {
@@ -196,7 +195,7 @@ func (r *Recording) complete() (from, to int64, ok bool) {
 	return from, to, to > from
 }
 
-// learn takes metadata from an object, if it has some and they are news.
+// learn copies metadata from an object, if it has some that are not known yet.
 func (v *version) learn(object *model.Object) {
 	if v.object.UID == "" && object.UID != "" {
 		v.object.UID, v.object.Labels, v.object.Node = object.UID, object.Labels, object.Node
@@ -206,14 +205,14 @@ func (v *version) learn(object *model.Object) {
 	}
 }
 
-// sight is an object as somebody saw it, of a version that its RV names; in a
-// deletion, of the version before.
+// sight is an observed object, at the version of its RV; in a deletion, at the version
+// before.
 type sight struct {
 	object *model.Object
 	rv     int64
 }
 
-// eachSight calls a function for each version that somebody saw alive.
+// eachSight calls a function for each observed live version.
 func (r *Recording) eachSight(do func(sight)) {
 	for _, op := range r.operations {
 		if op.Err != model.OK || op.Kind == model.Delete {
@@ -235,8 +234,8 @@ func (r *Recording) eachSight(do func(sight)) {
 	}
 }
 
-// eachDeletion calls a function for each deletion that somebody saw, beginning with
-// those that are certainly one.
+// eachDeletion calls a function for each observed deletion, those that are certainly
+// one first.
 func (r *Recording) eachDeletion(do func(sight)) {
 	for _, certain := range []bool{true, false} {
 		for _, s := range r.streams {

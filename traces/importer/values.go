@@ -12,36 +12,36 @@ import (
 	"strings"
 )
 
-// errCut means that a file ends within a value: it was copied while somebody
-// wrote it, or the writer was killed.
+// errCut means that a file ends within a value: it was copied while it was being
+// written, or the writer was killed.
 var errCut = errors.New("the file ends in the middle of a value")
 
-// position is a place in a file.
+// position is a position in a file.
 type position struct {
 	File string
 	Line int   // from 1 on
-	Byte int64 // from 0 on, of the text if the file is compressed
+	Byte int64 // from 0 on, of the uncompressed text
 }
 
-// String returns the position as errors name it.
+// String returns the position as in errors.
 func (p position) String() string { return fmt.Sprintf("%s:%d (byte %d)", p.File, p.Line, p.Byte) }
 
-// Errorf returns an error that begins with the position.
+// Errorf returns an error with the position as prefix.
 func (p position) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", p, fmt.Errorf(format, args...))
 }
 
-// valueReader reads the JSON objects of a file, one after the other.
+// valueReader reads the JSON objects of a file in order.
 type valueReader struct {
-	// Limit is how many bytes a value may have, [MaxValue] if it is 0.
+	// Limit is the most bytes of a value, [MaxValue] if it is 0.
 	Limit int
 
 	in *bufio.Reader
 	at position
 }
 
-// newValueReader returns a reader of a file. The name is for messages. What is
-// compressed with gzip is read as what it holds.
+// newValueReader returns a reader of a file, and decompresses gzip. The name is for
+// messages.
 func newValueReader(file string, r io.Reader) (*valueReader, error) {
 	reader := &valueReader{in: bufio.NewReaderSize(r, 1<<16), at: position{File: file, Line: 1}}
 	if magic, _ := reader.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -100,7 +100,7 @@ func (r *valueReader) Next() (jsonValue, error) {
 	}
 }
 
-// pass goes on by a number of bytes that are in the buffer.
+// pass skips a number of bytes that are in the buffer.
 func (r *valueReader) pass(count int) {
 	piece, _ := r.in.Peek(count)
 	r.at.Line += bytes.Count(piece, []byte{'\n'})
@@ -108,7 +108,7 @@ func (r *valueReader) pass(count int) {
 	r.in.Discard(count)
 }
 
-// Decode decodes a value or a part of it. Errors say where in the file the flaw is.
+// Decode decodes a value. Errors name the position of the flaw in the file.
 func (v jsonValue) Decode(into any) error {
 	err := json.Unmarshal(v.Text, into)
 	var syntax *json.SyntaxError
@@ -133,8 +133,8 @@ func (v jsonValue) within(offset int64) position {
 	return at
 }
 
-// eachValue calls a function for each object of a file. One that the end of the file
-// cuts off is omitted: a log is copied while it is written, and kubectl interrupted.
+// eachValue calls a function for each object of a file. A truncated last one is omitted:
+// logs are copied while they are being written, and kubectl is interrupted.
 func (r *Recording) eachValue(file string, in io.Reader, do func(jsonValue) error) error {
 	reader, err := newValueReader(file, in)
 	if err != nil {

@@ -20,21 +20,21 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// encoding is one in which API servers and clients write objects. What is recorded is read as JSON, so that what a server
-// answers in one encoding is compared with what it answers in another.
+// encoding is one in which API servers and clients write objects. The recorder translates them to JSON, so that responses in
+// different encodings can be compared.
 type encoding struct {
 	// translate returns the JSON of an object, a list or a status; nil if it is JSON.
 	translate func(body []byte) ([]byte, error)
 	// event returns the type of a watch event and the JSON of the object in it.
 	event func(body []byte, known *texts) (of model.EventType, object []byte, err error)
-	// events returns what finds the ends of the events of a watch, nil for what cannot be read.
+	// events returns a splitter for the events of a watch, nil if they cannot be read.
 	events func() splitter
 }
 
-// texts remembers the JSON of what has been translated.
+// texts caches translations to JSON.
 type texts = importer.Memo[[]byte]
 
-// asJSON returns the JSON of an object, a list or a status. What is known may be nil.
+// asJSON returns the JSON of an object, a list or a status. The cache may be nil.
 func (e encoding) asJSON(body []byte, known *texts) ([]byte, error) {
 	if e.translate == nil {
 		return body, nil
@@ -42,7 +42,7 @@ func (e encoding) asJSON(body []byte, known *texts) ([]byte, error) {
 	return known.Of(body, e.translate)
 }
 
-// splitter finds the ends of values that follow one another, as [importer.Splitter.Take] does.
+// splitter finds the ends of consecutive values, as [importer.Splitter.Take] does.
 type splitter interface {
 	Take(piece []byte) (taken int, value []byte, err error)
 }
@@ -58,14 +58,14 @@ var encodings = map[string]encoding{
 
 func newCBOR() splitter { return &sequence{cut: cutCBOR} }
 
-// unread is the encoding of what cannot be read, such as what is compressed.
+// unread is the encoding of what cannot be read, such as compressed bodies.
 var unread = encoding{translate: unreadable}
 
-func unreadable([]byte) ([]byte, error) { return nil, errors.New("nobody can read it") }
+func unreadable([]byte) ([]byte, error) { return nil, errors.New("the encoding is unknown") }
 
-// encodingOf returns the encoding that the header of a request or a response names.
+// encodingOf returns the encoding in the header of a request or a response.
 func encodingOf(header http.Header) encoding {
-	media, _, _ := strings.Cut(cmp.Or(header.Get("Content-Type"), "application/json"), ";") // as API servers take it
+	media, _, _ := strings.Cut(cmp.Or(header.Get("Content-Type"), "application/json"), ";") // the default of API servers
 	if known, is := encodings[media]; is && header.Get("Content-Encoding") == "" {
 		return known
 	}
@@ -82,7 +82,7 @@ func cutCBOREvent(body []byte, _ *texts) (model.EventType, []byte, error) {
 	return importer.CutEvent(text)
 }
 
-// protobufMagic is how Kubernetes' protobuf begins (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
+// protobufMagic is the prefix of Kubernetes' protobuf (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
 var protobufMagic = []byte("k8s\x00")
 
 // message is a generated protobuf message.
@@ -91,8 +91,8 @@ type message interface {
 	Unmarshal(body []byte) error
 }
 
-// fromProtobuf translates an object of a type that client-go knows, as a whole. Of any other, and of one that holds more than
-// client-go's type, as a newer server may send it, only the metadata is known: the fields for it are the same in all types.
+// fromProtobuf translates an object in full if client-go knows its type. For other types, and for objects with fields that
+// client-go's type lacks, which a newer server may send, it translates only the metadata, whose fields are the same in all types.
 func fromProtobuf(body []byte) ([]byte, error) {
 	body, is := bytes.CutPrefix(body, protobufMagic)
 	if !is {
@@ -142,9 +142,9 @@ func cutProtobuf(body []byte, known *texts) (model.EventType, []byte, error) {
 	return model.EventType(event.Type), object, err
 }
 
-// sequence finds the ends of values that follow one another.
+// sequence finds the ends of consecutive values.
 type sequence struct {
-	// cut returns the first value and the length of what it takes, 0 as long as it has not ended.
+	// cut returns the first value and its encoded length, 0 until it is complete.
 	cut     func(pending []byte) (value []byte, length int, err error)
 	pending []byte
 	whole   bool // the pending value has been returned
@@ -170,7 +170,7 @@ func (s *sequence) Take(piece []byte) (taken int, value []byte, err error) {
 	return length - before, value, nil
 }
 
-// cutFrame cuts off a value that stands behind its length in four bytes.
+// cutFrame cuts off a value with a length prefix of four bytes.
 func cutFrame(pending []byte) (value []byte, length int, err error) {
 	const prefix = 4
 	if len(pending) < prefix {
@@ -186,7 +186,7 @@ func cutFrame(pending []byte) (value []byte, length int, err error) {
 	return pending[prefix : prefix+size], prefix + size, nil
 }
 
-// cutCBOR cuts off a CBOR value, which tells where it ends.
+// cutCBOR cuts off a CBOR value, which is self-delimiting.
 func cutCBOR(pending []byte) (value []byte, length int, err error) {
 	var raw cbor.RawMessage
 	rest, err := cbor.UnmarshalFirst(pending, &raw)

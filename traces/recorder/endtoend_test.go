@@ -94,7 +94,7 @@ func TestRealServersPass(t *testing.T) {
 
 	v := c.verdict("all.jsonl", c.files)
 	require.EqualValues(t, "passed", v.Outcome, "%s", v.Report())
-	require.Contains(t, c.notes[0], fmt.Sprintf("%d requests that an imported history has already", c.recorded))
+	require.Contains(t, c.notes[0], fmt.Sprintf("%d requests that an imported history already has", c.recorded))
 	// On a busy machine one server may well be behind the other for a moment.
 	for _, observation := range v.Observations {
 		require.Contains(t, observation, "TimeTravel: ")

@@ -16,22 +16,22 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Server is an API server to look at.
+// Server is an API server to record.
 type Server struct {
-	// Name is what the history calls it.
+	// Name is its name in the history.
 	Name   string
 	Config *rest.Config
 }
 
-// Config says what to look at.
+// Config says what to record.
 type Config struct {
 	Servers []Server
-	// Resource is as kubectl takes it, such as pods or deployments.apps.
+	// Resource is as for kubectl, such as pods or deployments.apps.
 	Resource string
-	// Namespace limits it to one, if it is not empty.
+	// Namespace limits the recording to one namespace, if it is not empty.
 	Namespace string
 	// ProbeEvery is how often one client lists at resourceVersion 0 from each server in
-	// turn, which shows whether one of them lags behind another; 0 for never.
+	// turn, which shows whether one lags behind another; 0 for never.
 	ProbeEvery time.Duration
 	Options    Options
 }
@@ -39,18 +39,18 @@ type Config struct {
 // probeTimeout is how long a probe may take.
 const probeTimeout = 30 * time.Second
 
-// Observation is a recording that goes on.
+// Observation is a recording in progress.
 type Observation struct {
 	*Recorder
 	stop context.CancelFunc
 	all  sync.WaitGroup
 }
 
-// Start begins to look: one informer for each server, and the probes. It goes on until
+// Start starts a recording: one informer for each server, and the probes. It lasts until
 // ctx is done or Stop is called.
 func Start(ctx context.Context, config Config) (*Observation, error) {
 	if len(config.Servers) == 0 {
-		return nil, fmt.Errorf("expected an API server to look at, found none")
+		return nil, fmt.Errorf("expected an API server to record, found none")
 	}
 	resource, err := find(config.Servers[0].Config, config.Resource)
 	if err != nil {
@@ -88,20 +88,20 @@ func Start(ctx context.Context, config Config) (*Observation, error) {
 	return o, nil
 }
 
-// Stop ends it and waits until nothing more is recorded.
+// Stop ends the recording and waits until nothing more is recorded.
 func (o *Observation) Stop() {
 	o.stop()
 	o.all.Wait()
 }
 
-// client returns a client that is recorded.
+// client returns a recorded client.
 func (o *Observation) client(server Server, name string) (dynamic.Interface, error) {
 	config := dynamic.ConfigFor(server.Config) // a copy
 	config.Wrap(o.Wrap(server.Name, name))
 	return dynamic.NewForConfig(config)
 }
 
-// forget keeps of an object what an informer needs to know it by.
+// forget keeps only the fields of an object that an informer needs.
 func forget(object any) (any, error) {
 	if whole, is := object.(*unstructured.Unstructured); is {
 		kept := &unstructured.Unstructured{}
@@ -114,7 +114,7 @@ func forget(object any) (any, error) {
 	return object, nil
 }
 
-// find asks a server for the version of a resource that it prefers.
+// find asks a server for its preferred version of a resource.
 func find(config *rest.Config, name string) (schema.GroupVersionResource, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -127,8 +127,8 @@ func find(config *rest.Config, name string) (schema.GroupVersionResource, error)
 	return restmapper.NewDiscoveryRESTMapper(all).ResourceFor(schema.ParseGroupResource(name).WithVersion(""))
 }
 
-// probe lists from all servers, one after the other, again and again. What fails is
-// recorded as what it is.
+// probe repeatedly lists from all servers, one after the other. Failures are recorded as
+// such.
 func probe(ctx context.Context, clients []dynamic.Interface, resource schema.GroupVersionResource, namespace string, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

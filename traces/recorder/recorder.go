@@ -16,24 +16,24 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// Options say what is kept.
+// Options say what is recorded, and how.
 type Options struct {
 	// Bodies writes contents into the history instead of digests. Those of Secrets
 	// are never written.
 	Bodies bool
 	// Labels keeps all labels, not only those that requests select by.
 	Labels bool
-	// Clock is the time in nanoseconds, which must never go back; nil for the wall clock of the start and what has
-	// passed since. The times of a history are those of a clock that is given; without one it begins at 0 with its first record.
+	// Clock returns the time in nanoseconds, and must be monotonic; nil for the wall clock at the start plus the time
+	// elapsed since. A history has the times of this clock; if it is nil, the history begins at 0 with its first record.
 	Clock func() int64
-	// Do runs each piece of work that records; nil runs it as it is. A simulation keeps
+	// Do runs each piece of work that records; nil calls it directly. A simulation keeps
 	// such work out of its schedule.
 	Do func(record func())
-	// Server names the server that a request has reached, once it is answered or has
-	// failed; nil for the one that Wrap was told. With a load balancer nobody knows before.
+	// Server names the server that a request reached, after its response or failure; nil
+	// for the one given to Wrap. Behind a load balancer it is not known earlier.
 	Server func(*http.Request) string
-	// Tell is called with each request when it is sent, also with those that are not recorded.
-	// The rest is filled in when the request is over, or a watch is open; until then Return is
+	// Tell is called with each request when it is sent, including those that are not recorded.
+	// The other fields are set when the request ends, or a watch opens; until then Return is
 	// model.Pending. It may be nil.
 	Tell func(*importer.Told)
 }
@@ -48,13 +48,13 @@ type Recorder struct {
 	mu         sync.Mutex
 	texts      texts
 	operations []model.Operation
-	unanswered []*exchange // writes, in the order in which they were sent
+	unanswered []*exchange // writes without a response yet, in the order in which they were sent
 	streams    []*model.Stream
 	tokens     map[string]int // pages, to the IDs of the lists before them
 	servers    []string
 	left       []string
 	objects    int
-	committed  *model.Truth // what etcd says, nil if it was not asked
+	committed  *model.Truth // what etcd committed, nil if unknown
 	faults     []model.Fault
 }
 
@@ -79,10 +79,10 @@ func New(resource string, options Options) *Recorder {
 	}
 }
 
-// Wrap returns a function that wraps a transport, as rest.Config.Wrap takes it. The
-// names are those that the history has for the server and the client. A client is
-// what has one view of the cluster, such as a process: what it saw from one server
-// counts when it asks another.
+// Wrap returns a function that wraps a transport, for rest.Config.Wrap. The names are
+// those of the server and the client in the history. A client has one view of the
+// cluster, such as a process: what it observed on one server counts for its requests
+// to another.
 func (r *Recorder) Wrap(server, client string) func(http.RoundTripper) http.RoundTripper {
 	r.locked(func() { r.servers = append(r.servers, "recorded "+client+" of "+server) })
 	return func(next http.RoundTripper) http.RoundTripper {
@@ -90,8 +90,8 @@ func (r *Recorder) Wrap(server, client string) func(http.RoundTripper) http.Roun
 	}
 }
 
-// History makes a history of what has been recorded up to now. The notes say what was
-// left out and why. Recording goes on meanwhile.
+// History makes a history of what has been recorded so far. The notes say what was
+// omitted and why. Recording continues meanwhile.
 func (r *Recorder) History() (header traces.Header, h *model.History, notes []string, err error) {
 	recording, err := r.copied()
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *Recorder) History() (header traces.Header, h *model.History, notes []st
 	return header, h, recording.Omitted(), err
 }
 
-// copied is what has been recorded up to now, to be read while more is recorded.
+// copied returns a copy of what has been recorded so far, as recording continues.
 func (r *Recorder) copied() (*importer.Recording, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *Recorder) copied() (*importer.Recording, error) {
 		}
 	}
 	for _, x := range r.unanswered {
-		// Its client may have ended since. What it has sent may have been carried out.
+		// Its client may have ended since. The write may have taken effect.
 		lost := x.Exchange
 		lost.Err = model.Unknown
 		op, omitted, err := lost.Operation(r.reducer, nil)
@@ -143,7 +143,7 @@ func (r *Recorder) copied() (*importer.Recording, error) {
 	return recording, nil
 }
 
-// World tells what only a simulation knows, as [importer.Recording.AddWorld] takes it, with times of
+// World sets what only a simulation knows, for [importer.Recording.AddWorld], with times of
 // the recorder's clock.
 func (r *Recorder) World(committed model.Truth, faults []model.Fault) {
 	r.locked(func() { r.committed, r.faults = &committed, faults })
@@ -158,7 +158,7 @@ func (r *Recorder) locked(record func()) {
 	})
 }
 
-// sentLocked notes that a request has been sent.
+// sentLocked records that a request has been sent.
 func (r *Recorder) sentLocked(x *exchange) {
 	if r.options.Tell != nil {
 		r.options.Tell(&x.Told)
@@ -168,14 +168,14 @@ func (r *Recorder) sentLocked(x *exchange) {
 	}
 }
 
-// omitLocked counts what is left out.
+// omitLocked counts an omission.
 func (r *Recorder) omitLocked(why string) {
 	if len(r.left) < importer.MaxObjects {
 		r.left = append(r.left, why)
 	}
 }
 
-// hasRoomLocked reports whether that many more objects may be kept, and counts them.
+// hasRoomLocked reports whether that many more objects may be recorded, and counts them.
 func (r *Recorder) hasRoomLocked(objects int) bool {
 	if r.objects+objects > importer.MaxObjects {
 		r.omitLocked(fmt.Sprintf("requests and events beyond the most that a recording holds, %d", importer.MaxObjects))
@@ -185,10 +185,10 @@ func (r *Recorder) hasRoomLocked(objects int) bool {
 	return true
 }
 
-// The reasons for which requests are left out.
+// The reasons why requests are omitted.
 const (
-	omittedEncoding = "answers that are neither JSON nor Kubernetes' protobuf nor CBOR, or are compressed"
-	omittedOddities = "requests whose answer makes no sense"
+	omittedEncoding = "responses that are neither JSON nor Kubernetes' protobuf nor CBOR, or are compressed"
+	omittedOddities = "requests with an invalid response"
 )
 
 // transport records what passes through it.
@@ -211,7 +211,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case http.MethodPut:
 		x.Sent, x.SentUID = sent.RV, sent.UID
 	case http.MethodPost:
-		x.Scope.Name = sent.Name // which a refusal does not tell
+		x.Scope.Name = sent.Name // a refusal does not have it
 	}
 	switch {
 	case errors.Is(err, importer.ErrUnsupported):
@@ -241,11 +241,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// sentObject returns what is in the body of a create or an update, nothing if that is not
-// known. It reads a copy, if the client has one to give.
+// sentObject returns the object in the body of a create or an update, or an empty one if it
+// is unknown. It reads a copy, if the request provides one.
 func (r *Recorder) sentObject(request *http.Request) (object model.Object) {
 	if request.Method != http.MethodPut && request.Method != http.MethodPost || request.GetBody == nil {
 		return object
@@ -261,7 +261,7 @@ func (r *Recorder) sentObject(request *http.Request) (object model.Object) {
 	}
 	r.options.Do(func() {
 		if text, err := encodingOf(request.Header).asJSON(sent, nil); err == nil {
-			object, _ = importer.Reducer{Blind: true}.Object(text) // what is no object tells nothing
+			object, _ = importer.Reducer{Blind: true}.Object(text) // empty if it is not an object
 		}
 	})
 	return object

@@ -258,14 +258,14 @@ func TestWhatCannotBeRecordedPasses(t *testing.T) {
 		"YAML list":        {"/api/v1/pods", "application/yaml", "kind: PodList", omittedEncoding},
 		"YAML watch":       {"/api/v1/pods?watch=1", "application/yaml", "type: ADDED", omittedEncoding},
 		"protobuf list":    {"/api/v1/pods", "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff", omittedOddities},
-		"protobuf watch":   {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\x00\x00\x00\x05hello", "watches from where on"},
-		"a long frame":     {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\xff\xff\xff\xffhello", "watches from where on"},
+		"protobuf watch":   {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\x00\x00\x00\x05hello", "watches, after something"},
+		"a long frame":     {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\xff\xff\xff\xffhello", "watches, after something"},
 		"CBOR list":        {"/api/v1/pods", "application/cbor", "\xff", omittedOddities},
-		"CBOR watch":       {"/api/v1/pods?watch=1", "application/cbor-seq", "\xd9\xd9\xf7\xff", "watches from where on"},
+		"CBOR watch":       {"/api/v1/pods?watch=1", "application/cbor-seq", "\xd9\xd9\xf7\xff", "watches, after something"},
 		"broken list":      {"/api/v1/pods", "application/json", `{"kind":"PodList","items":[`, omittedOddities},
 		"no list":          {"/api/v1/pods", "application/json", "<html>", omittedOddities},
-		"broken watch":     {"/api/v1/pods?watch=1", "application/json", `{"type":"ADDED"}{]`, "watches from where on"},
-		"endless nesting":  {"/api/v1/pods?watch=1", "application/json", strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000), "watches from where on"},
+		"broken watch":     {"/api/v1/pods?watch=1", "application/json", `{"type":"ADDED"}{]`, "watches, after something"},
+		"endless nesting":  {"/api/v1/pods?watch=1", "application/json", strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000), "watches, after something"},
 		"a strange number": {"/api/v1/pods?resourceVersion=first", "application/json", "{}", omittedOddities},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestAFailedCreateIsKnownOf(t *testing.T) {
 	ask(t, r, server, http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"a"}}`)
 	_, notes, _ := written(t, r)
 	require.Len(t, notes, 1)
-	require.Contains(t, notes[0], "writes of which nobody knows whether they were carried out")
+	require.Contains(t, notes[0], "writes whose outcome is unknown")
 }
 
 // A delete that is refused and one whose answer is an error: if the object is gone, the second may have deleted it.
@@ -380,7 +380,7 @@ func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 		_, notes, _ := written(t, r)
 		return strings.Join(notes, "\n")
 	}
-	const unknown = "writes of which nobody knows whether they were carried out"
+	const unknown = "writes whose outcome is unknown"
 	server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
 		require.Contains(t, notes(), unknown)
 		io.WriteString(w, pod("Pod", "a", 4))

@@ -10,13 +10,13 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// exchange is one request and its response, on their way.
+// exchange is one request in flight, and its response.
 type exchange struct {
 	importer.Told
 	transport *transport
 }
 
-// kindOf returns what a request does, nothing if that is not recorded.
+// kindOf returns the kind of a request, empty if it is not recorded.
 func kindOf(method string, asked importer.Request) model.Kind {
 	named := asked.Scope.Name != ""
 	switch method {
@@ -37,7 +37,7 @@ func kindOf(method string, asked importer.Request) model.Kind {
 	return ""
 }
 
-// answer is the body of an answer that ends. It keeps a copy of what the client reads.
+// answer is the body of a response other than a watch. It keeps a copy of what the client reads.
 type answer struct {
 	io.ReadCloser
 	exchange *exchange
@@ -62,7 +62,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. A client may close a body when it has seen enough.
+// Close implements io.Closer. A client may close a body before its end.
 func (a *answer) Close() error {
 	err := a.ReadCloser.Close()
 	a.done()
@@ -75,18 +75,18 @@ func (a *answer) done() {
 		x.transport.recorder.locked(func() {
 			known := &x.transport.recorder.texts
 			if x.Kind == model.List {
-				known = nil // lists are long, and hardly ever the same
+				known = nil // lists are long, and hardly ever equal
 			}
 			text, err := a.encoding.asJSON(a.body, known)
 			why := ""
 			switch {
 			case err == nil && !a.tooLong:
 			case a.code >= 300:
-				text = a.body // such as text/plain of what is no API server
+				text = a.body // such as text/plain from a proxy
 			case a.encoding.events == nil, a.tooLong:
 				why = omittedEncoding
 			default:
-				why = omittedOddities // such as what has broken off
+				why = omittedOddities // such as a truncated body
 			}
 			x.endLocked(a.code, text, why)
 		})
@@ -94,7 +94,7 @@ func (a *answer) done() {
 	})
 }
 
-// endLocked records an exchange that is over. A code of 0 says that no response came, and unread why the response cannot be read.
+// endLocked records an exchange that has ended. A code of 0 says that there was no response, and unread why the response cannot be read.
 func (x *exchange) endLocked(code int, body []byte, unread string) {
 	r := x.transport.recorder
 	r.unanswered = slices.DeleteFunc(r.unanswered, func(other *exchange) bool { return other == x })
@@ -116,7 +116,7 @@ func (x *exchange) endLocked(code int, body []byte, unread string) {
 	}
 }
 
-// operationLocked records what is no watch, or says why not.
+// operationLocked records an operation, or sets why it is omitted.
 func (x *exchange) operationLocked(unread string) {
 	r := x.transport.recorder
 	op, omitted, err := x.Operation(r.reducer, r.tokens)
@@ -127,7 +127,7 @@ func (x *exchange) operationLocked(unread string) {
 	case unread != "" && !isWrite:
 		omitted = unread
 	case unread != "":
-		// Without its answer, what it did is unknown; that it was there is not.
+		// Without the response, the outcome of the write is unknown.
 		r.omitLocked(unread)
 		x.Err = model.Unknown
 		op, omitted, _ = x.Operation(r.reducer, r.tokens)

@@ -33,14 +33,14 @@ func (x *exchange) watch(response *http.Response) io.ReadCloser {
 	return body
 }
 
-// watchBody is the body of a watch. It takes apart what the client reads.
+// watchBody is the body of a watch. It decodes what the client reads.
 type watchBody struct {
 	io.ReadCloser
 	recorder *Recorder
 	stream   *model.Stream
 	encoding encoding
 	splitter splitter
-	over     bool // nothing more is recorded
+	over     bool // recording has ended
 	once     sync.Once
 }
 
@@ -49,7 +49,7 @@ func (w *watchBody) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	w.recorder.locked(func() { w.takeLocked(p[:n]) })
 	if err != nil {
-		// Why a server ends a stream, its clients do not know.
+		// A client does not know why a server ends a stream.
 		w.end("")
 	}
 	return n, err
@@ -83,7 +83,7 @@ func (w *watchBody) takeLocked(piece []byte) {
 		switch {
 		case err != nil:
 			w.over = true
-			w.recorder.omitLocked("watches from where on they brought something that is no watch event")
+			w.recorder.omitLocked("watches, after something that is not a watch event")
 		case value != nil && !w.recorder.hasRoomLocked(1):
 			w.over = true
 		case value != nil:

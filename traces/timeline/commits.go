@@ -9,13 +9,12 @@ import (
 )
 
 // commit says between which times a change was committed, as far as clients can
-// know: a history holds no times of etcd's.
+// know: a history has no commit times of etcd.
 type commit struct {
-	// from is when the earliest request that can have made it, or any change
-	// before it, was called; by is when anybody was first told of it, or of a
-	// later revision.
+	// from is the latest call among the requests that made it and the changes
+	// before it; by is when anybody first observed it, or a later revision.
 	from, by int64
-	// author is the index of the operation that made it, -1 if none says so.
+	// author is the index of the operation that made it, -1 if unknown.
 	author int
 }
 
@@ -38,17 +37,17 @@ func commits(h *model.History) []commit {
 			all[i].author = author
 			from = max(from, h.Operations[author].Call)
 		}
-		// A history that breaks a guarantee may show what is not there yet.
+		// A history that breaks a guarantee may show uncommitted changes.
 		all[i].from, all[i].by = min(from, all[i].by), max(from, all[i].by)
 	}
 	return all
 }
 
-// told is a moment at which a client learned that etcd had reached a revision.
+// told is a time at which a client learned that etcd had reached a revision.
 type told struct{ rv, at int64 }
 
-// toldOf returns what clients were told, in order of revisions. What lies beyond
-// the truth is no evidence of it.
+// toldOf returns the revisions that clients observed, in order. Those beyond the truth
+// do not count.
 func toldOf(h *model.History) []told {
 	most := h.Truth.Revision
 	if most == 0 {

@@ -7,13 +7,13 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// dataVersion is that of the data between this package and web/src/data.ts,
-// which are always of one build.
+// dataVersion is the version of the data passed from this package to web/src/data.ts,
+// which are always of the same build.
 const dataVersion = 2
 
 // data is what a page draws. Columns of the same table have the same length.
 // Strings, resourceVersions and objects are indices into texts, versions and
-// objects; times are nanoseconds. A column whose name ends in Steps holds the
+// objects; times are nanoseconds. A column whose name ends in Steps has the
 // differences between neighbours, which compress better.
 type data struct {
 	Version  int      `json:"version"`
@@ -53,7 +53,7 @@ type changeColumns struct {
 	Object       []int   `json:"object"`
 	Deleted      []int   `json:"deleted"` // the indices of those that are deletions
 	FromSteps    []int64 `json:"fromSteps"`
-	Lasted       []int64 `json:"lasted"` // by less from
+	Lasted       []int64 `json:"lasted"` // by minus from
 	Author       []int   `json:"author"`
 }
 
@@ -105,7 +105,7 @@ func build(page *Page) *data {
 	return b.data
 }
 
-// lastOf returns when the last thing happened: a run that was cut short has no end.
+// lastOf returns the time of the last record: a run that was cut short has no end.
 func lastOf(h *model.History) int64 {
 	last := h.End
 	for op := range model.Each(h.Operations) {
@@ -120,7 +120,7 @@ func lastOf(h *model.History) int64 {
 	return last
 }
 
-// processes names the API servers and clients, in the order of their names.
+// processes adds the API servers and clients, sorted by name.
 func (b *builder) processes() {
 	h, servers, clients := b.history, map[string]bool{}, map[string]bool{}
 	for op := range model.Each(h.Operations) {

@@ -12,12 +12,12 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// maxText is how many bytes of one string of the history a page holds. The rest
-// is cut off, and the page says so.
+// maxText is the most bytes of one string of the history in a page. Longer ones are
+// truncated, and the page says so.
 const maxText = 1024
 
-// interned are the strings of a page, each once; everything else refers to them
-// by index. The first is the empty string.
+// interned are the distinct strings of a page; everything else refers to them by
+// index. The first is the empty string.
 type interned struct {
 	texts []string
 	index map[string]int
@@ -36,7 +36,7 @@ func (in *interned) text(s string) int {
 	return at
 }
 
-// shortened cuts a string off after maxText bytes, between characters.
+// shortened truncates a string to maxText bytes, between characters.
 func shortened(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -85,13 +85,13 @@ func newVersions(h *model.History) versions {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// rank returns the index of a resourceVersion that the history holds.
+// rank returns the index of a resourceVersion of the history.
 func (v versions) rank(rv int64) int {
 	at, _ := slices.BinarySearch(v, rv)
 	return at
 }
 
-// texts are the resourceVersions as the page gets them.
+// texts returns the resourceVersions as strings for the page.
 func (v versions) texts() []string {
 	texts := make([]string, len(v))
 	for i, rv := range v {
@@ -100,8 +100,8 @@ func (v versions) texts() []string {
 	return texts
 }
 
-// objects are the states of objects that a history holds, each once, in columns
-// of indices into the strings. The first is no object.
+// objects are the distinct states of objects in a history, in columns of indices
+// into the strings. The first stands for no object.
 type objects struct {
 	Key    []int `json:"key"`
 	Value  []int `json:"value"`
@@ -129,8 +129,8 @@ func (o *objects) add(fields [5]int) int {
 	return at
 }
 
-// object returns the index of a state. Its RV is not part of it: what refers to
-// it has one.
+// object returns the index of a state. The RV is not part of it, but of what refers
+// to it.
 func (b *builder) object(o *model.Object) int {
 	if o == nil {
 		return 0
@@ -140,7 +140,7 @@ func (b *builder) object(o *model.Object) int {
 	})
 }
 
-// labels puts labels as a selector has them.
+// labels prints labels as in a selector.
 func labels(of map[string]string) string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -149,7 +149,7 @@ func labels(of map[string]string) string {
 	return strings.Join(pairs, ",")
 }
 
-// query puts what a list or watch asks for in words.
+// query describes the scope and selector of a list or watch.
 func query(scope model.Scope, selector model.Selector) string {
 	text := "all objects"
 	switch {
@@ -167,7 +167,7 @@ func query(scope model.Scope, selector model.Selector) string {
 	return text
 }
 
-// natural compares names as people sort them: watcher-2 comes before watcher-10.
+// natural compares names in natural order: watcher-2 comes before watcher-10.
 func natural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxMarks is how many violations and observations a page marks.
+	// maxMarks is the most violations and observations that a page marks.
 	maxMarks = 200
-	// maxOwed is how many changes that were owed to one stream a page shows.
+	// maxOwed is the most owed changes of one stream in a page.
 	maxOwed = 20_000
 )
 
-// markData is a violation, or an observation that breaks nothing.
+// markData is a violation or an observation.
 type markData struct {
 	Breaks      bool   `json:"breaks"`
 	Name        string `json:"name"`  // of the guarantee or phenomenon
@@ -25,10 +25,10 @@ type markData struct {
 	Explanation []int  `json:"explanation"`
 	Client      int    `json:"client"`
 	Server      int    `json:"server"`
-	Stream      int    `json:"stream"`     // its place, -1 for none
-	Operations  []int  `json:"operations"` // their places
-	Events      []int  `json:"events"`     // their places among the events of all streams
-	Versions    []int  `json:"versions"`   // the versions concerned
+	Stream      int    `json:"stream"`     // its index, -1 for none
+	Operations  []int  `json:"operations"` // their indices
+	Events      []int  `json:"events"`     // their indices among the events of all streams
+	Versions    []int  `json:"versions"`   // the versions involved
 	Time        int64  `json:"time"`       // when it showed
 	At          int    `json:"at"`         // the version at which it shows
 	// Owed and Came are the items of a list that differ, if the mark is about one.
@@ -42,13 +42,13 @@ type itemData struct {
 	Version int `json:"version"`
 }
 
-// owedData is what the truth owes to one stream that a mark is about.
+// owedData has the events that one stream of a mark is owed.
 type owedData struct {
 	Stream   int      `json:"stream"`
 	Types    []string `json:"types"`
 	Versions []int    `json:"versions"`
 	Objects  []int    `json:"objects"`
-	// Cut says that there would be more than maxOwed.
+	// Cut says that there are more than maxOwed.
 	Cut bool `json:"cut"`
 }
 
@@ -82,12 +82,12 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 	}
 }
 
-// marker turns witnesses, which point into the history, into places.
+// marker turns witnesses, which point into the history, into indices.
 type marker struct {
 	*builder
 	explainer *explain.Explainer
-	store     *model.Store // nil if there is no order to build one by
-	streams   map[int]int  // places by ID
+	store     *model.Store // nil if the changes are not in order
+	streams   map[int]int  // indices by ID
 	places    map[*model.Operation]int
 	events    map[*model.Event]eventPlace
 	owing     map[int]bool // the streams that have their owedData
@@ -95,7 +95,7 @@ type marker struct {
 
 type eventPlace struct{ stream, index, all int }
 
-// find looks up the places of all that witnesses point to, in one pass.
+// find looks up the indices of all that witnesses point to, in one pass.
 func (m *marker) find(witnesses []*linearizability.Witness) {
 	h := m.history
 	ordered := slices.IsSortedFunc(h.Truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
@@ -123,7 +123,7 @@ func (m *marker) find(witnesses []*linearizability.Witness) {
 	}
 }
 
-// mark returns where a witness points to.
+// mark returns the mark of a witness.
 func (m *marker) mark(witness *linearizability.Witness) markData {
 	mark := markData{Client: m.text(witness.Client), Stream: -1, Time: m.history.End}
 	for _, op := range witness.Operations {
@@ -148,7 +148,7 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 	return mark
 }
 
-// moment fills in when and where a mark shows.
+// moment sets when and where a mark shows.
 func (m *marker) moment(mark *markData, witness *linearizability.Witness) {
 	at, server := int64(0), ""
 	if len(witness.RVs) > 0 {
@@ -184,14 +184,14 @@ func (m *marker) moment(mark *markData, witness *linearizability.Witness) {
 		server, mark.Time, at = m.history.Streams[place.stream].Server, witness.Events[0].Time, witness.Events[0].RV
 	default:
 		at = max(at, 0)
-		if slices.Contains(m.data.Servers, mark.Client) { // a census counted too much on it
+		if slices.Contains(m.data.Servers, mark.Client) { // a census of it is at fault
 			server, mark.Client = witness.Client, 0
 		}
 	}
 	mark.Server, mark.At = m.text(server), m.versions.rank(at)
 }
 
-// owed adds what the truth owes to a stream, once for each stream.
+// owed adds the events that a stream is owed, once for each stream.
 func (m *marker) owed(place int, witness *linearizability.Witness) {
 	if place < 0 || m.store == nil || m.owing[place] || m.history.Streams[place].Err != model.OK {
 		return
@@ -217,9 +217,9 @@ func (m *marker) owed(place int, witness *linearizability.Witness) {
 	m.data.Owed = append(m.data.Owed, one)
 }
 
-// beginningOf returns the RV after which a stream is owed changes: that of the
-// request, or the newest that its initial block shows. The block may have been
-// taken at a later one, which nobody told.
+// beginningOf returns the RV after which a stream is owed changes: that of the request,
+// or the newest in its initial block. The block may have been taken at a later one,
+// which is unknown.
 func beginningOf(s *model.Stream) int64 {
 	if !s.InitialEvents && s.RV > 0 {
 		return s.RV
@@ -234,8 +234,8 @@ func beginningOf(s *model.Stream) int64 {
 	return newest
 }
 
-// items adds the differences between what a list returned and what was stored at
-// its version. Pages are left out: each holds a part.
+// items adds the differences between what a list returned and what was stored at its
+// version. Pages are left out, because each is a part of a list.
 func (m *marker) items(mark *markData, witness *linearizability.Witness) {
 	if len(mark.Operations) == 0 || m.store == nil {
 		return
@@ -273,7 +273,7 @@ type windowColumns struct {
 	NewestSteps []int   `json:"newestSteps"`
 }
 
-// standing adds who led and what caches held.
+// standing adds the leaders and the windows of caches.
 func (b *builder) standing() {
 	for _, leader := range b.history.Leaders {
 		b.data.Leaders = append(b.data.Leaders, leaderData{Time: leader.Time, Member: b.text(leader.Member), Term: leader.Term})

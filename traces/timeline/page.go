@@ -23,7 +23,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// The bundle, which web/build.mjs makes from web/src.
+// The bundle that web/build.mjs makes from web/src.
 var (
 	//go:embed web/src/page.html
 	pageHTML string
@@ -33,17 +33,17 @@ var (
 	style string
 )
 
-// Page is what a timeline is drawn from. It is not changed.
+// Page is the input of a timeline. It is not changed.
 type Page struct {
 	// Title names the history: a run, or a file.
 	Title string
-	// About is whatever else is known of it: names and values.
+	// About is what else is known about it: names and values.
 	About [][2]string
-	// History has to be valid in the sense of traces.Validate.
+	// History must be valid according to traces.Validate.
 	History *model.History
-	// Verdict is what the oracle says of the history: its witnesses point into it.
+	// Verdict is the oracle's verdict on the history: its witnesses point into it.
 	Verdict linearizability.Verdict
-	// Links lead from the page to what lies beside it.
+	// Links lead from the page to files beside it.
 	Links []Link
 }
 
@@ -54,11 +54,11 @@ type Link struct {
 	Text string `json:"text"`
 }
 
-// policy lets a page run its own script and use its own style, and lets it ask
-// for nothing: no image, font, connection, frame or form.
+// policy lets a page run its own script and use its own style, but load nothing: no
+// image, font, connection, frame or form.
 const policy = "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'"
 
-// The marks in page.html that are replaced.
+// The placeholders in page.html.
 const (
 	policyMark = "{{policy}}"
 	styleMark  = "{{style}}"
@@ -66,8 +66,8 @@ const (
 	scriptMark = "{{script}}"
 )
 
-// Write writes a page as HTML. What comes from the history is in it as base64
-// only.
+// Write writes a page as HTML. Everything from the history is encoded as base64 in
+// it.
 func Write(w io.Writer, page Page) error {
 	payload, err := payload(build(&page))
 	if err != nil {
@@ -83,7 +83,7 @@ func Write(w io.Writer, page Page) error {
 	return nil
 }
 
-// payload is data as JSON, deflated, in base64.
+// payload returns data as JSON, deflated, in base64.
 func payload(d *data) (string, error) {
 	var deflated bytes.Buffer
 	out, err := flate.NewWriter(&deflated, flate.DefaultCompression)
@@ -96,13 +96,13 @@ func payload(d *data) (string, error) {
 	return base64.StdEncoding.EncodeToString(deflated.Bytes()), nil
 }
 
-// hash is that of an inline script or style, as a policy names it.
+// hash returns the hash of an inline script or style for the policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// File is what the page is called in the folder of a run.
+// File is the name of the page in the folder of a run.
 const File = "timeline.html"
 
 // Recorded returns the page of a history that was read from a file.
@@ -120,11 +120,11 @@ func Recorded(name string, header traces.Header, history *model.History, verdict
 	return page
 }
 
-// ReadsFile is what porcupine's picture is called beside a page.
+// ReadsFile is the name of porcupine's visualisation beside a page.
 const ReadsFile = "reads.html"
 
-// The beginning of porcupine's page, and what this page adds to it: its own colours,
-// and the way back. Porcupine draws in light colours alone; in the dark they are
+// The beginning of porcupine's page, and what is added to it: the colours of the
+// timeline, and a link back. Porcupine has only light colours; in dark mode they are
 // inverted.
 const (
 	picturesHead = "</head>\n  <body>"
@@ -137,8 +137,8 @@ html { background: #fdfdfc; color: #1d2329; font-family: ui-sans-serif, system-u
 `
 )
 
-// Reads returns porcupine's visualization of the writes and reads of a history, which
-// leads back to a page, and the link to it; nothing if there is nothing to draw, or too
+// Reads returns porcupine's visualisation of the writes and reads of a history, with a
+// link back to a page, and the link to it; nothing if there is nothing to draw, or too
 // much.
 func Reads(history *model.History, config linearizability.Config, page string) ([]byte, []Link, error) {
 	var picture bytes.Buffer

@@ -2,29 +2,29 @@ package timeline
 
 import "github.com/watchsim/watchsim/model"
 
-// operationColumns are the requests that are no watches, in the order of the
-// history. Versions are -1 where a request has none.
+// operationColumns are the requests other than watches, in the order of the history.
+// Versions are -1 for requests without one.
 type operationColumns struct {
 	ID        []int    `json:"id"`
 	Client    []int    `json:"client"`
 	Server    []int    `json:"server"`
 	Kind      []string `json:"kind"`
 	CallSteps []int64  `json:"callSteps"`
-	// Lasted is the return less the call, -1 if no response came.
+	// Lasted is the return minus the call, -1 without a response.
 	Lasted []int64 `json:"lasted"`
 	Query  []int   `json:"query"`
-	// Object is what a create or update meant to write.
+	// Object is what a create or update was to write.
 	Object       []int    `json:"object"`
 	Precondition []int    `json:"precondition"`
-	Version      []int    `json:"version"` // asked for
+	Version      []int    `json:"version"` // requested
 	Match        []string `json:"match"`
 	Limit        []int64  `json:"limit"`
 	Continues    []int    `json:"continues"`
 	Error        []string `json:"error"`
 	Message      []int    `json:"message"`
-	Result       []int    `json:"result"` // the version that came back
+	Result       []int    `json:"result"` // the version returned
 	Count        []int    `json:"count"`
-	HasMore      []int    `json:"hasMore"` // the indices of those that came with a token
+	HasMore      []int    `json:"hasMore"` // the indices of those with a continue token
 }
 
 type streamColumns struct {
@@ -45,12 +45,12 @@ type streamColumns struct {
 	Timeout       []int64  `json:"timeout"`
 	Error         []string `json:"error"`
 	Message       []int    `json:"message"`
-	// Events is how many events of the table of events are the stream's.
+	// Events is the number of the stream's events in the table of events.
 	Events []int `json:"events"`
 }
 
-// eventColumns are the events of all streams, one stream after the other. The
-// steps go on from one stream to the next.
+// eventColumns are the events of all streams, stream by stream. The steps continue
+// from one stream to the next.
 type eventColumns struct {
 	TimeSteps []int64 `json:"timeSteps"`
 	// Type is the index of a name in Types.
@@ -59,8 +59,8 @@ type eventColumns struct {
 	VersionSteps []int `json:"versionSteps"`
 	Object       []int `json:"object"`
 	// InitialEnd are the indices of bookmarks that mark the end of the initial
-	// events. Failed are those of events that carry an error: the code and the
-	// message follow in the same places of Error and Message.
+	// events. Failed are those of events with an error, whose code and message are
+	// at the same positions in Error and Message.
 	InitialEnd []int `json:"initialEnd"`
 	Failed     []int `json:"failed"`
 	Error      []int `json:"error"`
@@ -97,7 +97,7 @@ func (b *builder) operations() {
 	}
 }
 
-// asked puts what an operation is about in words.
+// asked describes the object or query of an operation.
 func asked(op *model.Operation) string {
 	if op.Object != nil {
 		return op.Object.Key().String()

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// Part is the history of one resource of a cluster, and what the oracle says of it.
+// Part is the history of one resource of a cluster, and the oracle's verdict on it.
 type Part struct {
 	Name    string
 	Header  traces.Header
@@ -20,11 +20,11 @@ type Part struct {
 	Verdict linearizability.Verdict
 }
 
-// Together returns one page of several resources of a cluster: resourceVersions are those of etcd, and so of all of them. Each
-// object is named after its resource, each client has one lane for all, and the verdict is the worst. What a violation is about is
-// on the page of its own resource alone. The parts are used up.
+// Together returns one page of several resources of a cluster, which share etcd's revisions. Each object is prefixed with its
+// resource, each client has one lane for all, and the verdict is the worst. Violations are marked only on the page of their own
+// resource. The parts must not be used afterwards.
 //
-// It is an error if a part does not say of which resource it is, or two are of the same.
+// It is an error if a part does not name its resource, or two have the same one.
 func Together(parts []Part) (Page, error) {
 	whole := &model.History{}
 	page := Page{History: whole}
@@ -106,7 +106,7 @@ func (j joiner) join(h *model.History) {
 	w.Truth.Changes = append(w.Truth.Changes, h.Truth.Changes...)
 	w.Truth.Revision = max(w.Truth.Revision, h.Truth.Revision)
 	w.Healed, w.End = max(w.Healed, j.at(h.Healed)), max(w.End, j.at(h.End))
-	// These are of the cluster, and in each part.
+	// These are the same for all resources, and in each part.
 	if len(w.Truth.Compactions) == 0 {
 		w.Truth.Compactions = h.Truth.Compactions
 		for compaction := range model.Each(w.Truth.Compactions) {
