@@ -76,27 +76,27 @@ func TestAnswersComeInTime(t *testing.T) {
 	}{
 		{"at once", list(0, nil), 1, nil},
 		{"at the last moment", list(2*time.Second, nil), 1, nil},
-		{"no answer yet when the run ends", list(0, func(op *model.Operation) { op.Call, op.Return = 39*second, model.Pending }), 1, nil},
-		{"410 is an answer", all(list(0, failed(model.Expired)), func(h *model.History) {
+		{"pending when the run ends", list(0, func(op *model.Operation) { op.Call, op.Return = 39*second, model.Pending }), 1, nil},
+		{"refused with 410", all(list(0, failed(model.Expired)), func(h *model.History) {
 			h.Operations[0].RV, h.Operations[0].Match = 3, model.MatchExact
 			h.Truth.Compactions = []model.Compaction{{RV: 4, Time: 10 * second}}
 		}), 1, nil},
-		{"an RV that etcd has not reached takes its time", list(5*time.Second, asking(20, model.OK)), 1, nil},
-		{"or is refused", list(3*time.Second, asking(20, model.TooLarge)), 1, nil},
-		{"a client that gave up", list(time.Second, func(op *model.Operation) { op.Err = model.Unknown }), 1, nil},
+		{"waits for an RV that etcd has not reached", list(5*time.Second, asking(20, model.OK)), 1, nil},
+		{"refused for an RV that etcd has not reached", list(3*time.Second, asking(20, model.TooLarge)), 1, nil},
+		{"the client timed out", list(time.Second, func(op *model.Operation) { op.Err = model.Unknown }), 1, nil},
 		{"a watch at once", opened(0, model.OK), 1, nil},
 
 		// Something was wrong.
 		{"late in a fault", all(list(9*time.Second, nil), fault(19, 30)), 0, nil},
-		{"late on the heels of a fault", all(list(9*time.Second, nil), fault(14, 15)), 0, nil},
+		{"late shortly after a fault", all(list(9*time.Second, nil), fault(14, 15)), 0, nil},
 		{"late as a fault begins", all(list(9*time.Second, nil), fault(22, 23)), 0, nil},
 		{"a failure between two faults", all(list(0, failed(model.Unknown)), fault(14, 15), fault(21, 22)), 0, nil},
 		{"late after an election", all(list(9*time.Second, nil), func(h *model.History) {
 			h.Leaders = []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}, {Time: 16 * second, Member: "etcd-1", Term: 3}}
 		}), 0, nil},
-		{"a stream that etcd's error ends on the heels of a fault", all(broke, fault(14, 15)), 0, nil},
+		{"a stream ended by an error of etcd shortly after a fault", all(broke, fault(14, 15)), 0, nil},
 		{"late while goroutines are stalled", all(list(9*time.Second, nil), func(h *model.History) { h.Steady, h.Healed = false, 16*second }), 0, nil},
-		{"while caches are being filled", list(0, func(op *model.Operation) {
+		{"while caches initialise", list(0, func(op *model.Operation) {
 			failed(model.TooMany)(op)
 			op.Call, op.Return = 1*second, 1*second
 		}), 0, nil},
@@ -104,19 +104,19 @@ func TestAnswersComeInTime(t *testing.T) {
 		{"late", list(2*time.Second+1, nil), 1, answered},
 		{"late long after a fault", all(list(9*time.Second, nil), fault(13, 14)), 1, answered},
 		{"late long after the first election", all(list(9*time.Second, nil), func(h *model.History) { h.Leaders = []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}} }), 1, answered},
-		{"no answer within the bound", list(5*time.Second, func(op *model.Operation) { op.Err = model.Unknown }), 1, answered},
+		{"no response within the bound", list(5*time.Second, func(op *model.Operation) { op.Err = model.Unknown }), 1, answered},
 		{"late long before a fault", all(list(9*time.Second, nil), fault(23, 24)), 1, answered},
-		{"late after the stalls", all(list(9*time.Second, nil), func(h *model.History) { h.Steady, h.Healed = false, 14*second }), 1, answered},
+		{"late after goroutines were stalled", all(list(9*time.Second, nil), func(h *model.History) { h.Steady, h.Healed = false, 14*second }), 1, answered},
 		{"never", list(0, func(op *model.Operation) { op.Return = model.Pending }), 1, answered},
 		{"with an unknown outcome", list(0, failed(model.Unknown)), 1, answered},
-		{"turned away", list(0, failed(model.TooMany)), 1, answered},
+		{"rejected", list(0, failed(model.TooMany)), 1, answered},
 		{"no connection", list(0, failed(model.Unavailable)), 1, answered},
-		{"too large, but reached", all(func(h *model.History) { h.Operations = append(h.Operations, wrote(19*second)) }, list(time.Second, asking(15, model.TooLarge))), 2, answered},
-		{"too large, and no RV was asked for", list(time.Second, asking(model.RVUnset, model.TooLarge)), 1, answered},
+		{"too large for an RV that etcd had reached", all(func(h *model.History) { h.Operations = append(h.Operations, wrote(19*second)) }, list(time.Second, asking(15, model.TooLarge))), 2, answered},
+		{"too large without a requested RV", list(time.Second, asking(model.RVUnset, model.TooLarge)), 1, answered},
 		{"an RV that etcd never reaches", list(6*time.Second, asking(20, model.TooLarge)), 1, answered},
-		{"a stream that etcd's error ends", broke, 0, guarantees{linearizability.Answered}},
+		{"a stream ended by an error of etcd", broke, 0, guarantees{linearizability.Answered}},
 		{"a watch late", opened(5*time.Second+1, model.OK), 1, answered},
-		{"a watch turned away", opened(0, model.TooMany), 1, answered},
+		{"a watch rejected", opened(0, model.TooMany), 1, answered},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 15}, 40)
@@ -149,8 +149,8 @@ func TestFirstEventsComeInTime(t *testing.T) {
 		{"initial events at once", marked, block(0), opening + 1, nil},
 		{"nothing to send yet", changed(reader, func(s *model.Stream) { s.RV = 15 }), nil, opening, nil},
 		{"nothing that matches", changed(reader, func(s *model.Stream) { s.Scope = model.Scope{Namespace: "b"} }), nil, opening, nil},
-		{"a client that does not read at once", changed(reader, func(s *model.Stream) { s.Consumer = "slow" }), at(9*time.Second, modified(15)), opening, nil},
-		{"ended before it was due", changed(reader, func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, opening, nil},
+		{"a slow consumer", changed(reader, func(s *model.Stream) { s.Consumer = "slow" }), at(9*time.Second, modified(15)), opening, nil},
+		{"stream ended before the event was due", changed(reader, func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, opening, nil},
 
 		{"late", reader, at(2*time.Second+1, modified(15)), opening + 1, guarantees{linearizability.Answered}},
 		{"never", reader, nil, opening + 1, guarantees{linearizability.Answered, linearizability.Delivered}},

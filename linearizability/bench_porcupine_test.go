@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// plainOperation is a write or a most-recent read without its resourceVersions:
-// all that a checker knows that has no use for them.
+// plainOperation is a write or a most-recent read without its resourceVersions, as for a
+// checker that does not use them.
 type plainOperation struct {
 	kind model.Kind
 	// key and value are small numbers; value 0 is that there is no object.
@@ -23,8 +23,8 @@ type plainOperation struct {
 	unknown      bool
 }
 
-// plainly strips the resourceVersions from those operations of a history that
-// make sense without.
+// plainly strips the resourceVersions from the operations of a history that have a
+// meaning without them.
 func plainly(h *model.History) []plainOperation {
 	values := map[string]int32{}
 	keys := map[model.Key]int32{}
@@ -89,8 +89,8 @@ var wholeStore = porcupine.Model{
 	Equal: func(a, b any) bool { return slices.Equal(a.([]int32), b.([]int32)) },
 }
 
-// oneRegister is the content of one key: the most that can be done to make the
-// search easier. It leaves lists out, which are not about one key.
+// oneRegister is the content of one key, which makes the search as easy as possible. It
+// leaves out lists, which are not about one key.
 var oneRegister = porcupine.Model{
 	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
 		parts := make([][]porcupine.Operation, benchNamespaces*benchNames)

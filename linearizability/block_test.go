@@ -13,12 +13,12 @@ func TestMarkedInitialBlock(t *testing.T) {
 	x, y, z := added(7), added(4), added(9)
 	initial, end := guarantees{linearizability.Initial}, guarantees{linearizability.InitialEnd}
 	judgeStreams(t, []streamRow{
-		{"the state, its end, and what follows", asked, []model.Event{x, y, z, initialEnd(10), deleted(12), bookmark(14)}, nil},
+		{"the state, its end, and changes", asked, []model.Event{x, y, z, initialEnd(10), deleted(12), bookmark(14)}, nil},
 		{"in any order", asked, []model.Event{z, x, y, initialEnd(10)}, nil},
 		{"an empty state", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "c"}}, []model.Event{initialEnd(10)}, nil},
 		{"cut off", asked, []model.Event{x, y}, nil},
 		{"cut off by an error", asked, []model.Event{x, y, failure(model.Unknown)}, nil},
-		{"as new as asked", model.Stream{RV: 10, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)}, nil},
+		{"as new as requested", model.Stream{RV: 10, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)}, nil},
 		{"refused", asked, []model.Event{failure(model.Unknown)}, nil},
 
 		{"an object missing", asked, []model.Event{x, z, initialEnd(10)}, initial},
@@ -35,20 +35,20 @@ func TestMarkedInitialBlock(t *testing.T) {
 			guarantees{linearizability.Faithful}},
 		{"out of scope", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "a"}},
 			[]model.Event{x, y, z, initialEnd(10)}, guarantees{linearizability.Scoped}},
-		{"out of the selection", model.Stream{InitialEvents: true, Bookmarks: true, Selector: model.Selector{Labels: db}},
+		{"does not match the selector", model.Stream{InitialEvents: true, Bookmarks: true, Selector: model.Selector{Labels: db}},
 			[]model.Event{x, y, z, initialEnd(10)}, initial},
-		{"the end too early", asked, []model.Event{x, initialEnd(10), y, z, deleted(12)}, end},
-		{"two ends", asked, []model.Event{x, y, z, initialEnd(10), initialEnd(11)}, end},
-		{"no end but a bookmark", asked, []model.Event{x, y, z, bookmark(10)}, end},
-		{"no end but changes", asked, []model.Event{x, y, z, deleted(12)}, end},
-		{"an end beyond etcd", asked, []model.Event{added(15), z, initialEnd(30)}, end},
-		{"a bookmark within the block", asked, []model.Event{x, bookmark(10), y, z, initialEnd(10)}, guarantees{linearizability.Bookmarked}},
+		{"the mark too early", asked, []model.Event{x, initialEnd(10), y, z, deleted(12)}, end},
+		{"two marks", asked, []model.Event{x, y, z, initialEnd(10), initialEnd(11)}, end},
+		{"a bookmark but no mark", asked, []model.Event{x, y, z, bookmark(10)}, end},
+		{"changes but no mark", asked, []model.Event{x, y, z, deleted(12)}, end},
+		{"a mark ahead of etcd", asked, []model.Event{added(15), z, initialEnd(30)}, end},
+		{"a bookmark among the initial events", asked, []model.Event{x, bookmark(10), y, z, initialEnd(10)}, guarantees{linearizability.Bookmarked}},
 		{"a gap after the end", asked, []model.Event{x, y, z, initialEnd(10), modified(15)}, guarantees{linearizability.Reliable}},
 	})
 }
 
-// TestTheMarkThatNeverComes has a third object, which was written before the first
-// event of the block came, or after it.
+// TestTheMarkThatNeverComes has a third object, which was written before or after the
+// first of the initial events arrived.
 func TestTheMarkThatNeverComes(t *testing.T) {
 	for called, broken := range map[int64]guarantees{1003: nil, 1004: nil, 1005: {linearizability.InitialEnd}} {
 		h := closedStream(model.Stream{InitialEvents: true, Bookmarks: true}, added(4), added(7), added(9))
@@ -62,16 +62,16 @@ func TestUnmarkedInitialBlock(t *testing.T) {
 	x, y, z := added(7), added(4), added(9)
 	initial := guarantees{linearizability.Initial}
 	judgeStreams(t, []streamRow{
-		{"the state and what follows", any, []model.Event{x, y, z, deleted(12), modified(15)}, nil},
+		{"the state and changes", any, []model.Event{x, y, z, deleted(12), modified(15)}, nil},
 		{"RV unset", unset, []model.Event{x, y, z, deleted(12)}, nil},
 		{"an old state", any, []model.Event{added(2), added(4), modified(5)}, nil},
 		{"no state at all yet", any, []model.Event{added(2), added(4), modified(5), modified(7)}, nil},
 		{"creations right after the block", any, []model.Event{x, y, z, deleted(12)}, nil},
 		{"a bookmark after the block", any, []model.Event{x, y, z, bookmark(11), deleted(12)}, nil},
 		{"cut off", any, []model.Event{x}, nil},
-		{"a state after a deletion that left no trace", model.Stream{RV: 0, Scope: model.Scope{Name: "y"}}, nil, nil},
+		{"a state after a create and delete", model.Stream{RV: 0, Scope: model.Scope{Name: "y"}}, nil, nil},
 
-		{"cut off before anything came, where an older state was empty",
+		{"cut off before any event, where an older state was empty",
 			model.Stream{RV: 10, InitialEvents: true, Scope: model.Scope{Name: "z"}}, nil, nil},
 
 		{"an object missing", any, []model.Event{y, z, deleted(12)}, initial},
@@ -84,7 +84,7 @@ func TestUnmarkedInitialBlock(t *testing.T) {
 		{"a gap after a block that a deletion preceded", any, []model.Event{x, z, bookmark(18)},
 			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
 		{"a gap after the block", any, []model.Event{x, y, z, modified(15)}, guarantees{linearizability.Reliable}},
-		{"a bookmark beyond a change", any, []model.Event{x, y, z, bookmark(10), bookmark(13)},
+		{"a bookmark above a missing change", any, []model.Event{x, y, z, bookmark(10), bookmark(13)},
 			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
 		{"older than asked", model.Stream{RV: 13, InitialEvents: true}, []model.Event{x, y, z, deleted(12)}, initial},
 	})
@@ -99,8 +99,8 @@ func TestInitialEventsAreAsNewAsAcknowledgedWrites(t *testing.T) {
 		broken   guarantees
 	}{
 		{"the write returned before", model.RVUnset, 800, guarantees{linearizability.Initial}},
-		{"the write returned at that instant", model.RVUnset, 900, nil},
-		{"any state was asked for", 0, 800, nil},
+		{"the write returned at the time of the call", model.RVUnset, 900, nil},
+		{"any state was requested", 0, 800, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := closedStream(model.Stream{RV: row.rv, InitialEvents: true, Bookmarks: true}, block...)

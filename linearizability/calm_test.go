@@ -7,9 +7,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestWhomAFaultDisturbs is a list of client c1 on server s1 that takes 9 s, and the event
-// of a write that comes as late on c1's stream, while a fault acts on some processes. c2 and
-// s2 are there as well.
+// TestWhomAFaultDisturbs has a list of client c1 on server s1 that takes 9 s, and an event on
+// c1's stream that is as late, during a fault on some processes. There are also c2 and
+// s2.
 func TestWhomAFaultDisturbs(t *testing.T) {
 	late := guarantees{linearizability.Answered, linearizability.Prompt}
 	for _, row := range []struct {
@@ -45,8 +45,8 @@ func TestWhomAFaultDisturbs(t *testing.T) {
 	}
 }
 
-// TestLongOutagesDisturbForLonger is a slow list that begins 13 s after etcd has a leader
-// again, which it had not for a while.
+// TestLongOutagesDisturbForLonger has a slow list that begins 13 s after etcd has a leader
+// again.
 func TestLongOutagesDisturbForLonger(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -55,7 +55,7 @@ func TestLongOutagesDisturbForLonger(t *testing.T) {
 	}{
 		{"a short outage", []int64{10}, guarantees{linearizability.Answered}},
 		{"a long outage", []int64{1}, nil},
-		{"one outage after another", []int64{1, 5}, nil},
+		{"consecutive outages", []int64{1, 5}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, modified(15)))

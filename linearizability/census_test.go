@@ -31,25 +31,25 @@ func TestServersShareAndRelease(t *testing.T) {
 		broken           guarantees
 	}{
 		{"one watch for all", []model.Census{serving(settled, 2, 1), serving(10, 50, 1)}, 2, 0, nil},
-		{"nothing left", []model.Census{left(0, 0, 1), stopped(0, 0)}, 0, 1, nil},
+		{"everything released", []model.Census{left(0, 0, 1), stopped(0, 0)}, 0, 1, nil},
 		{"two servers", []model.Census{stopped(0, 0), {Time: 21 * second, Phase: model.Stopped, Server: "s2"}}, 0, 2, nil},
 
-		// These look like too much, and are not.
+		// These must not be false positives.
 		{"fewer watchers than streams: blocked ones were closed", []model.Census{{Time: 9 * second, Phase: model.Serving, Server: "s1", Streams: 9, Watchers: 2, EtcdWatches: 1}}, 1, 0, nil},
-		{"no watch on etcd: the cache lists", []model.Census{serving(10, 5, 0), left(0, 0, 0)}, 1, 0, nil},
-		{"before the run has settled, etcd may hold dead ones", []model.Census{serving(settled-1, 5, 4)}, 0, 0, nil},
-		{"one is being replaced", []model.Census{serving(5, 5, 1), serving(10, 5, 2), serving(15, 5, 1)}, 2, 0, nil},
-		{"one is being replaced on each of two servers", []model.Census{
+		{"no watch on etcd while the cache lists", []model.Census{serving(10, 5, 0), left(0, 0, 0)}, 1, 0, nil},
+		{"dead watches on etcd before the run has settled", []model.Census{serving(settled-1, 5, 4)}, 0, 0, nil},
+		{"a watch is being replaced", []model.Census{serving(5, 5, 1), serving(10, 5, 2), serving(15, 5, 1)}, 2, 0, nil},
+		{"a watch is being replaced on each of two servers", []model.Census{
 			serving(10, 5, 2),
 			{Time: 10 * second, Phase: model.Serving, Server: "s2", Streams: 5, Watchers: 5, EtcdWatches: 2},
 		}, 2, 0, nil},
-		{"no more on etcd than there are clients", []model.Census{serving(10, 1, 1)}, 0, 0, nil},
-		{"a cache that does not count", []model.Census{left(0, model.Uncounted, 1)}, 0, 0, nil},
+		{"no more watches on etcd than clients", []model.Census{serving(10, 1, 1)}, 0, 0, nil},
+		{"a cache without a count of watchers", []model.Census{left(0, model.Uncounted, 1)}, 0, 0, nil},
 		{"goroutines while it runs", []model.Census{left(0, 0, 1)}, 0, 0, nil},
 		{"stopped behind a partition", []model.Census{{Time: 3 * second, Phase: model.Stopped, Server: "s1", EtcdWatches: 1, Goroutines: 3}}, 0, 0, nil},
 
 		{"a watch for each client", []model.Census{serving(5, 5, 5), serving(10, 5, 5)}, 1, 0, shared},
-		{"one too many", []model.Census{serving(10, 5, 2), serving(15, 5, 2)}, 2, 0, shared},
+		{"one watch on etcd too many", []model.Census{serving(10, 5, 2), serving(15, 5, 2)}, 2, 0, shared},
 		{"a stream that is served", []model.Census{left(1, 0, 1)}, 0, 0, released},
 		{"a watcher in the cache", []model.Census{left(0, 1, 1)}, 0, 0, released},
 		{"a watch on etcd", []model.Census{left(0, 0, 2)}, 0, 0, released},

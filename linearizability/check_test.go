@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// lenient asks for no minimum, so that short histories can pass.
+// lenient has no minimum, so that short histories can pass.
 func lenient() linearizability.Config {
 	config := linearizability.DefaultConfig()
 	config.Minimum = linearizability.Counts{}
@@ -26,7 +26,7 @@ func TestCorrectHistoriesPass(t *testing.T) {
 	})
 }
 
-// TestManyCorrectHistoriesPass covers more ground than rapid can in the time.
+// TestManyCorrectHistoriesPass covers more than rapid can in the time.
 func TestManyCorrectHistoriesPass(t *testing.T) {
 	total := map[string]int{}
 	for seed := range uint64(300) {

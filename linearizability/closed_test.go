@@ -15,8 +15,8 @@ func fault(name string, begin, end int64, processes ...string) model.Fault {
 	return model.Fault{Name: name, Begin: begin, End: end, Processes: processes}
 }
 
-// TestEndsOfStreams is a stream of client c1 on server s1, open from 500 to 550.
-// etcd was at most at revision 14 all that time.
+// TestEndsOfStreams has a stream of client c1 on server s1, open from 500 to 550. etcd
+// was at revision 14 at most all that time.
 func TestEndsOfStreams(t *testing.T) {
 	broken := guarantees{linearizability.Closed}
 	server, connection, client := model.ClosedByServer, model.ClosedByReset, model.ClosedByClient
@@ -36,40 +36,40 @@ func TestEndsOfStreams(t *testing.T) {
 		broken guarantees
 	}{
 		{"cancelled", model.Stream{Reason: client}, witnessing("s1", 11), nil, nil},
-		{"for a reason that nobody noted", model.Stream{}, witnessing("s1", 11), nil, nil},
+		{"for an unrecorded reason", model.Stream{}, witnessing("s1", 11), nil, nil},
 		{"at its timeout", model.Stream{Reason: server, Timeout: 50}, witnessing("s1", 11), nil, nil},
 		{"after its watch on etcd broke", model.Stream{Reason: server}, nobody, lost, nil},
 		{"long after etcd was down: the cache may notice late", model.Stream{Reason: server}, nobody,
 			[]model.Fault{fault("etcd-crash", 10, 20, "etcd-0")}, nil},
 		{"after a partition from etcd", model.Stream{Reason: server}, nobody, []model.Fault{fault("partition", 450, 520, "s1", "etcd-0")}, nil},
-		{"after something of which it is not said what it acted on", model.Stream{Reason: server}, nobody,
+		{"after a fault without processes", model.Stream{Reason: server}, nobody,
 			[]model.Fault{fault("gremlins", 450, 450)}, nil},
-		{"although another server went on", model.Stream{Reason: server}, witnessing("s2", 11), lost, nil},
-		{"although a stream went on that may have begun after it", model.Stream{Reason: server}, late, lost, nil},
-		{"although a stream went on that etcd may have fed", model.Stream{Reason: server}, uncached, lost, nil},
-		{"although a block came later, of which it is not known when it was taken", model.Stream{Reason: server}, partial, lost, nil},
+		{"although a stream of another server continued", model.Stream{Reason: server}, witnessing("s2", 11), lost, nil},
+		{"although a stream continued that may have begun after it", model.Stream{Reason: server}, late, lost, nil},
+		{"although a stream continued that etcd may have served", model.Stream{Reason: server}, uncached, lost, nil},
+		{"although initial events arrived later that were taken at an unknown time", model.Stream{Reason: server}, partial, lost, nil},
 		{"cut by a reset", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("reset", 540, 540, "s1", "c1")}, nil},
 		{"cut by a crash", model.Stream{Reason: connection}, nobody, []model.Fault{fault("apiserver-crash", 530, 900, "s1")}, nil},
 		{"cut by the client's own end", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("client-crash", 530, 900, "c1")}, nil},
 		{"cut, and noticed late by a slow consumer", model.Stream{Reason: connection, Consumer: "slow"}, nobody,
 			[]model.Fault{fault("black-hole", 400, 505, "c1", "s1")}, nil},
 
-		{"for nothing", model.Stream{Reason: server}, nobody, nil, broken},
-		{"with an error, for nothing", model.Stream{Reason: model.ClosedByError, Events: failed}, nobody, nil, broken},
-		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: failed}, nobody, nil, broken},
-		{"with an error before the fault, after which the client hung up", model.Stream{Reason: client, Events: failed}, nobody,
+		{"without a reason", model.Stream{Reason: server}, nobody, nil, broken},
+		{"with an error, without a reason", model.Stream{Reason: model.ClosedByError, Events: failed}, nobody, nil, broken},
+		{"with an error, after which the client closed it", model.Stream{Reason: client, Events: failed}, nobody, nil, broken},
+		{"with an error before the fault, after which the client closed it", model.Stream{Reason: client, Events: failed}, nobody,
 			[]model.Fault{fault("watch-break", 545, 545, "s1")}, broken},
 		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, nobody, nil, broken},
-		{"although the cache went on", model.Stream{Reason: server}, witnessing("s1", 11), lost, broken},
-		{"although the cache went on since the last event", model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11), lost, broken},
+		{"although the cache continued", model.Stream{Reason: server}, witnessing("s1", 11), lost, broken},
+		{"although the cache continued since the last event", model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11), lost, broken},
 		{"after a fault of another server", model.Stream{Reason: server}, witnessing("s2", 11),
 			[]model.Fault{fault("watch-break", 450, 450, "s2")}, broken},
 		{"after a fault between its two ends", model.Stream{Reason: server}, nobody, []model.Fault{fault("partition", 450, 520, "c1", "s1")}, broken},
-		{"after a slow consumer that nothing was waiting for", model.Stream{Reason: server, Consumer: "slow"}, nobody,
+		{"of a slow consumer without queued events", model.Stream{Reason: server, Consumer: "slow"}, nobody,
 			[]model.Fault{fault("slow-consumer", 450, 900, "c1")}, broken},
 		{"before the fault", model.Stream{Reason: server}, nobody, []model.Fault{fault("watch-break", 551, 551, "s1")}, broken},
-		{"cut by nothing", model.Stream{Reason: connection}, nobody, nil, broken},
-		{"cut by a fault between others", model.Stream{Reason: connection}, witnessing("s1", 11),
+		{"cut without a fault", model.Stream{Reason: connection}, nobody, nil, broken},
+		{"cut by a fault between other processes", model.Stream{Reason: connection}, witnessing("s1", 11),
 			[]model.Fault{fault("reset", 540, 540, "s1", "c3"), fault("reset", 540, 540, "s1", "etcd-0")}, broken},
 		{"cut by a fault that was over before it", model.Stream{Reason: connection}, nobody,
 			[]model.Fault{fault("reset", 499, 499, "s1", "c1")}, broken},
@@ -84,9 +84,9 @@ func TestEndsOfStreams(t *testing.T) {
 	}
 }
 
-// TestEndAfterACompaction is a cache whose watch on etcd was behind a compaction
-// that no fault tells of: it has to relist, as API servers compact by
-// themselves.
+// TestEndAfterACompaction has a cache whose watch on etcd was behind a compaction
+// without a fault, because API servers compact etcd themselves: the cache must
+// relist.
 func TestEndAfterACompaction(t *testing.T) {
 	h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})
 	judge(t, h, guarantees{linearizability.Closed})
@@ -96,8 +96,8 @@ func TestEndAfterACompaction(t *testing.T) {
 	judge(t, h, guarantees{linearizability.Closed})
 }
 
-// TestEndOfAConsumerThatFellBehind is a stream that its server ended while a
-// number of changes had been committed that it had not brought.
+// TestEndOfAConsumerThatFellBehind has a stream that its server ended while a number of
+// committed changes had not been delivered.
 func TestEndOfAConsumerThatFellBehind(t *testing.T) {
 	history := func(changes int, stream model.Stream) *model.History {
 		h := &model.History{Healed: 1e12, End: 1e12}

@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// seen are the codes of the violations that tests have looked at.
+// seen are the codes of the violations in tests.
 var seen = map[string]bool{}
 
 // see requires that violations read well: no value is missing from a sentence.
@@ -30,8 +30,8 @@ func see(t require.TestingT, verdict linearizability.Verdict) {
 	}
 }
 
-// TestMain demands that all tests together have seen each code, so that none is there
-// that no history can show.
+// TestMain requires that all tests together see each code, so that there is none that no
+// history can show.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if all := flag.Lookup("test.run").Value.String() == "" && !testing.Short(); all && code == 0 {
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestRareFlaws has what no other test shows.
+// TestRareFlaws has the codes that no other test shows.
 func TestRareFlaws(t *testing.T) {
 	marked := with(added(4), func(e *model.Event) { e.InitialEnd = true })
 	early := closedStream(model.Stream{RV: 0}, added(2), added(4))

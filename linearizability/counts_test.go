@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestEveryCountCanBeDemanded sets each field of a minimum in turn, so that none
-// is forgotten where they are compared.
+// TestEveryCountCanBeDemanded sets each field of a minimum in turn, so that none is
+// missing in the comparison.
 func TestEveryCountCanBeDemanded(t *testing.T) {
 	counts := reflect.TypeFor[linearizability.Counts]()
 	seen := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// failing is the fault that keeps a server from decoding what is stored.
+// failing is the fault that keeps a server from decoding stored data.
 func failing(begin, end int64, processes ...string) model.Fault {
 	return model.Fault{Name: "decode-failure", Begin: begin * second, End: end * second, Processes: processes}
 }
@@ -36,14 +36,14 @@ func TestInternalErrors(t *testing.T) {
 		broken guarantees
 	}{
 		{"nothing", func(*model.History) {}, nil, nil},
-		{"no answer at all", func(h *model.History) { read(h); h.Operations[0].Answer = "" }, nil, nil},
+		{"no response", func(h *model.History) { read(h); h.Operations[0].Answer = "" }, nil, nil},
 		{"etcd's own error", func(h *model.History) { read(h); h.Operations[0].Answer = model.StoreError }, nil, guarantees{linearizability.Answered}},
 		{"a read while the server cannot decode", read, []model.Fault{failing(19, 22, "s1")}, nil},
-		{"a read that was called before it could again", read, []model.Fault{failing(15, 20, "s1")}, nil},
-		{"a read that could not at its end", read, []model.Fault{failing(21, 22, "s1")}, nil},
+		{"a read called before the fault ended", read, []model.Fault{failing(15, 20, "s1")}, nil},
+		{"a read that returned after the fault began", read, []model.Fault{failing(21, 22, "s1")}, nil},
 		{"a fault that may have acted on any server", read, []model.Fault{failing(19, 22)}, nil},
 		{"a refused watch while the server cannot decode", refused, []model.Fault{failing(19, 22, "s1")}, nil},
-		{"an event of a stream that began before", event, []model.Fault{failing(10, 12, "s1")}, nil},
+		{"an event of a stream that began earlier", event, []model.Fault{failing(10, 12, "s1")}, nil},
 
 		{"a read", read, nil, broken},
 		{"a read behind a partition", read, []model.Fault{{Name: "partition", Begin: 19 * second, End: 22 * second, Processes: []string{"s1", "etcd-0"}}}, broken},
@@ -72,7 +72,7 @@ func TestTheReportQuotesTheServer(t *testing.T) {
 }
 
 func TestErrorsNameARevision(t *testing.T) {
-	// a/y is there from RV 4 on, and no longer at RV 12; etcd ends at 20.
+	// a/y exists from RV 4 on, until it is deleted at RV 12; etcd ends at 20.
 	broken := guarantees{linearizability.ErrorRV}
 	for _, row := range []struct {
 		name   string
@@ -81,28 +81,28 @@ func TestErrorsNameARevision(t *testing.T) {
 		change func(*model.History)
 		broken guarantees
 	}{
-		{"nobody looked", 0, 0, nil, nil},
-		{"where it was gone", 0, 12, nil, nil},
-		{"before it was there", 0, 3, nil, nil},
-		{"exactly what was asked for", 13, 13, nil, nil},
-		{"etcd's store names none", model.RVUnset, model.RVUnset, nil, nil},
-		{"etcd's store answers for a cache that is being filled", 0, model.RVUnset,
+		{"no error recorded", 0, 0, nil, nil},
+		{"at an RV at which it was deleted", 0, 12, nil, nil},
+		{"before it was created", 0, 3, nil, nil},
+		{"exactly the requested RV", 13, 13, nil, nil},
+		{"no RV from etcd's store", model.RVUnset, model.RVUnset, nil, nil},
+		{"etcd's store responds while the cache initialises", 0, model.RVUnset,
 			func(h *model.History) { h.Windows[0].Filling, h.Windows[1].Filling = 0, 0 }, nil},
-		{"or has just been", 0, model.RVUnset, func(h *model.History) { h.Windows[0].Time, h.Windows[1].Time = 6*second, 7*second }, nil},
-		{"or is about to be", 0, model.RVUnset, func(h *model.History) {
+		{"etcd's store responds just after the cache initialised", 0, model.RVUnset, func(h *model.History) { h.Windows[0].Time, h.Windows[1].Time = 6*second, 7*second }, nil},
+		{"etcd's store responds just before the cache initialises", 0, model.RVUnset, func(h *model.History) {
 			h.Windows = append(h.Windows, model.CacheWindow{Time: 15 * second, Server: "s1"})
 		}, nil},
 
-		{"none", 0, model.RVUnset, nil, broken},
-		{"none, and another cache is being filled", 0, model.RVUnset, func(h *model.History) {
+		{"no RV", 0, model.RVUnset, nil, broken},
+		{"no RV while another cache initialises", 0, model.RVUnset, func(h *model.History) {
 			h.Windows = append(h.Windows, model.CacheWindow{Time: 10 * second, Server: "s2"}, model.CacheWindow{Time: 17 * second, Server: "s1"})
 		}, broken},
-		{"where it was stored", 0, 4, nil, broken},
-		{"where it was stored for the last time", 0, 11, nil, broken},
-		{"older than what was asked for", 13, 12, nil, broken},
+		{"at an RV at which it existed", 0, 4, nil, broken},
+		{"at the last RV at which it existed", 0, 11, nil, broken},
+		{"older than requested", 13, 12, nil, broken},
 		{"older than a write that had returned", model.RVUnset, 14, func(h *model.History) { h.Operations = append(h.Operations, wrote(9*second)) },
 			broken},
-		{"beyond etcd", 0, 21, nil, broken},
+		{"ahead of etcd", 0, 21, nil, broken},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 15}, 40)
@@ -139,11 +139,11 @@ func TestStatusesOfReads(t *testing.T) {
 		{"a list of a resource that is not served", fail(model.List, model.NotFound), nil},
 		{"a list that is invalid", fail(model.List, model.Invalid), nil},
 		{"a stream that is invalid", refuse(model.Invalid), nil},
-		{"a delete of what is not there", fail(model.Delete, model.NotFound), nil},
-		{"a get in conflict", fail(model.Get, model.Conflict), broken},
-		{"a list of what is there already", fail(model.List, model.AlreadyExists), broken},
-		{"a stream in conflict", refuse(model.Conflict), broken},
-		{"a stream that fails because something is there already", send(model.AlreadyExists), broken},
-		{"a delete in conflict without a precondition", fail(model.Delete, model.Conflict), nil},
+		{"a delete of a missing object", fail(model.Delete, model.NotFound), nil},
+		{"a get with Conflict", fail(model.Get, model.Conflict), broken},
+		{"a list with AlreadyExists", fail(model.List, model.AlreadyExists), broken},
+		{"a stream with Conflict", refuse(model.Conflict), broken},
+		{"a stream with AlreadyExists", send(model.AlreadyExists), broken},
+		{"a delete with Conflict but no precondition", fail(model.Delete, model.Conflict), nil},
 	})
 }

@@ -27,7 +27,7 @@ func (w *world) disturb() {
 	}
 }
 
-// end ends one stream for a reason that concerns no other.
+// end ends one stream for a reason that affects no other.
 func (w *world) end(i int) {
 	open := w.streams[i]
 	stream := &w.h.Streams[open.index]
@@ -76,9 +76,9 @@ func (w *world) close(i int, reason model.CloseReason) {
 	w.streams = slices.Delete(w.streams, i, i+1)
 }
 
-// follower is a client that lists, watches from the list's RV, resumes at the
-// last RV it saw, and lists again when that has expired. It goes to another
-// server now and then.
+// follower is a client that lists, watches from the list's RV, resumes at the last RV
+// it saw, and relists when that has expired. It sometimes switches to another
+// server.
 type follower struct {
 	client string
 	scope  model.Scope
@@ -135,7 +135,7 @@ func (f *follower) watch(w *world) {
 	w.h.Streams = append(w.h.Streams, stream)
 }
 
-// leave remembers what the follower's stream had brought when it ended.
+// leave records what the follower's stream had delivered when it ended.
 func (f *follower) leave(w *world) {
 	stream := &w.h.Streams[f.watching-1]
 	for _, event := range stream.Events {

@@ -23,8 +23,8 @@ type randomChooser struct{ *rand.Rand }
 
 func (c randomChooser) below(n int) int { return c.IntN(n) }
 
-// world is a correct store with two correct caches over it, the plainest there
-// can be. It records what clients see of it: histories that obey the model.
+// world is the simplest correct store, with two correct caches over it. It records
+// what clients see of it: histories that obey the model.
 type world struct {
 	chooser
 	h        model.History
@@ -34,11 +34,11 @@ type world struct {
 	objects  map[model.Key]*model.Object
 	servers  []*server
 	streams  []*openStream
-	// followers are the clients that keep to the list-watch protocol.
+	// followers are the clients that follow the list-watch protocol.
 	followers []*follower
 }
 
-// server is one cache: what it has seen of etcd, and since when without a gap.
+// server is one cache: its position in etcd's history, and the start of its window.
 type server struct {
 	name   string
 	rv     int64
@@ -61,10 +61,10 @@ func newWorld(c chooser) *world {
 	return w
 }
 
-// generate runs a world for a number of steps, heals it and lets it rest.
+// generate runs a world for a number of steps, heals it and lets it settle.
 func generate(c chooser, steps int) *model.History {
 	w := newWorld(c)
-	for range w.below(4) { // objects that were there before the clients came
+	for range w.below(4) { // objects from before the first client started
 		w.seed()
 	}
 	for range steps {
@@ -208,7 +208,7 @@ func (w *world) write() {
 	}
 }
 
-// advance lets a cache see some of what it has not, or all.
+// advance lets a cache catch up in part, or fully.
 func (w *world) advance(s *server, all bool) {
 	if behind := int(w.revision - s.rv); all {
 		s.rv = w.revision
@@ -380,7 +380,7 @@ func (w *world) open() {
 	w.h.Streams = append(w.h.Streams, stream)
 }
 
-// deliver lets one stream, or all, see what its server has.
+// deliver lets one stream, or all, catch up with its server.
 func (w *world) deliver() {
 	if len(w.streams) == 0 {
 		return
@@ -406,7 +406,7 @@ func (w *world) deliverTo(open *openStream) {
 	}
 }
 
-// rest heals the world and lets everyone catch up.
+// rest heals the world and lets everything catch up.
 func (w *world) rest() {
 	w.now += 10 * step
 	w.h.Healed = w.now

@@ -36,14 +36,14 @@ func judge(t *testing.T, h *model.History, want guarantees) linearizability.Verd
 	return verdict
 }
 
-// historyRow is a row of a table: what a history is made of, and what it breaks.
+// historyRow is a row of a table: the parts of a history, and what it breaks.
 type historyRow[T any] struct {
 	name   string
 	of     T
 	broken guarantees
 }
 
-// judgeEach judges the histories that are made of what the rows have.
+// judgeEach judges the histories that rows describe.
 func judgeEach[T any](t *testing.T, rows []historyRow[T], history func(T) *model.History) {
 	t.Helper()
 	for _, row := range rows {
@@ -86,8 +86,8 @@ var (
 	db  = map[string]string{"app": "db"}
 )
 
-// shortTruth is the truth of the hand-made histories. Revisions in between went
-// to other resources.
+// shortTruth is the truth of the hand-written histories. The revisions in between
+// are of other resources.
 func shortTruth() model.Truth {
 	return model.Truth{Revision: 20, Changes: []model.Change{
 		{RV: 2, Object: model.Object{Namespace: "a", Name: "x", Labels: web, Value: "v2", UID: "u2"}},
@@ -100,7 +100,7 @@ func shortTruth() model.Truth {
 	}}
 }
 
-// objectAt returns the object that the change at rv wrote, as shortTruth has it.
+// objectAt returns the object that the change at rv wrote in shortTruth.
 func objectAt(rv int64) *model.Object {
 	for _, change := range shortTruth().Changes {
 		if change.RV == rv {
@@ -112,8 +112,8 @@ func objectAt(rv int64) *model.Object {
 	panic("shortTruth has no change at that RV")
 }
 
-// event is a correct event of the given type for the change at rv. A selector's
-// DELETED needs the object from the change before: see leave.
+// event returns a correct event of the given type for the change at rv. For DELETED of
+// an object that no longer matches see leave.
 func event(kind model.EventType, rv int64) model.Event {
 	return model.Event{Time: 1000 + rv, Type: kind, RV: rv, Object: objectAt(rv)}
 }
@@ -122,8 +122,8 @@ func added(rv int64) model.Event    { return event(model.Added, rv) }
 func modified(rv int64) model.Event { return event(model.Modified, rv) }
 func deleted(rv int64) model.Event  { return event(model.Deleted, rv) }
 
-// leave is the DELETED of an object that the change at rv takes out of a
-// selection; before is its last change within it.
+// leave returns the DELETED event of an object that no longer matches after the change
+// at rv; before is the last change at which it matched.
 func leave(before, rv int64) model.Event {
 	object := objectAt(before)
 	object.RV = rv
@@ -152,7 +152,7 @@ func with(e model.Event, change func(*model.Event)) model.Event {
 	return e
 }
 
-// came is an event that came at a time, cameAt several of them.
+// came returns an event that arrived at a time, cameAt several of them.
 func came(time int64, e model.Event) model.Event {
 	e.Time = time
 	return e
@@ -166,7 +166,7 @@ func cameAt(time int64, events ...model.Event) []model.Event {
 	return events
 }
 
-// present returns the streams that are there: a row without one leaves it empty.
+// present returns the streams that are set: a row without one leaves it empty.
 func present(streams ...model.Stream) []model.Stream {
 	return slices.DeleteFunc(streams, func(s model.Stream) bool { return s.ID == 0 })
 }
@@ -177,8 +177,8 @@ func changed[T any](record T, change func(*T)) T {
 	return record
 }
 
-// closedStream is a stream of client c1 that has ended, so that nothing more is
-// owed to it.
+// closedStream returns a stream of client c1 that has ended, so that it is owed nothing
+// more.
 func closedStream(request model.Stream, events ...model.Event) *model.History {
 	request.ID, request.Client, request.Server = 4, "c1", "s1"
 	request.Call, request.Return, request.Closed = 900, 901, 3000

@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// mutatedEvent returns an event whose object shows what stream 9 did.
+// mutatedEvent returns an event whose object has the mark of stream 9.
 func mutatedEvent(e model.Event) model.Event {
 	return with(e, func(e *model.Event) { e.Object.Labels = map[string]string{"app": model.MutationMark(9)} })
 }
@@ -30,8 +30,8 @@ func TestMutationsStayWithTheConsumer(t *testing.T) {
 	}
 	require.Equal(t, 1, judge(t, history(), nil).Counts.Mutated, "nobody sees it")
 	judgeChanges(t, history, []historyRow[func(*model.History)]{
-		// A writer may well write words like these.
-		{"a value that merely looks like it", func(h *model.History) {
+		// A writer may write similar values.
+		{"a value that only resembles a mark", func(h *model.History) {
 			h.Truth.Changes[0].Object.Value = "scribbled over by stream of thought"
 		}, nil},
 

@@ -31,23 +31,23 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 		{"a start in the future", model.Stream{RV: 100}, healed + bound, nil, 1, nil},
 		{"no time to catch up", model.Stream{Events: late}, healed + bound - 1, nil, 0, nil},
 		{"opened late", model.Stream{Events: late, Return: healed + 1}, healed + bound, nil, 0, nil},
-		{"writes to the end", model.Stream{Events: late}, healed + bound, []model.Operation{acknowledgedAt(healed + 1)}, 0, nil},
+		{"writes until the end", model.Stream{Events: late}, healed + bound, []model.Operation{acknowledgedAt(healed + 1)}, 0, nil},
 		{"stalled", model.Stream{Events: late, Consumer: "stalled"}, healed + bound, nil, 0, nil},
 		{"slow", model.Stream{Events: late, Consumer: "slow"}, healed + bound, nil, 0, nil},
 		{"closed", model.Stream{Events: late, Closed: 3900}, healed + bound, nil, 0, nil},
-		{"canceled early", model.Stream{Events: late, Closed: healed + bound - 1, Reason: model.ClosedByClient}, healed + 2*bound, nil, 0, nil},
+		{"cancelled early", model.Stream{Events: late, Closed: healed + bound - 1, Reason: model.ClosedByClient}, healed + 2*bound, nil, 0, nil},
 		{"ended by the server", model.Stream{Events: late, Closed: healed + bound, Timeout: 1, Reason: model.ClosedByServer}, healed + 2*bound, nil, 0, nil},
-		{"canceled with everything", model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1, nil},
+		{"cancelled with everything", model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1, nil},
 		{"failed", model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed + bound, nil, 0, nil},
 
-		{"events to the end", model.Stream{Events: lateAt(healed + bound - flow + 1)}, healed + bound, nil, 0, nil},
-		{"events nearly to the end", model.Stream{Events: lateAt(healed + bound - flow)}, healed + bound, nil, 1, broken},
+		{"events until the end", model.Stream{Events: lateAt(healed + bound - flow + 1)}, healed + bound, nil, 0, nil},
+		{"events until shortly before the end", model.Stream{Events: lateAt(healed + bound - flow)}, healed + bound, nil, 1, broken},
 		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, broken},
-		{"canceled with one missing", model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1,
+		{"cancelled with one missing", model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1,
 			broken},
 		{"all missing", model.Stream{Consumer: "fast"}, healed + bound, nil, 1, broken},
 		{"an incomplete block", model.Stream{RV: model.RVUnset, Events: []model.Event{added(15)}}, healed + bound, nil, 1, broken},
-		{"no end of the initial events", model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true,
+		{"no mark of the initial events", model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true,
 			Events: []model.Event{added(15), added(9)}}, healed + bound, nil, 1, guarantees{linearizability.InitialEnd}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestInformersThatAreStillFed is one that lacks everything while its initial events arrive.
+// TestInformersThatAreStillFed has an empty informer whose initial events still arrive.
 func TestInformersThatAreStillFed(t *testing.T) {
 	for client, broken := range map[string]guarantees{"c1": nil, "i1": {linearizability.Converged}} {
 		h := closedStream(model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true}, added(15))
@@ -81,7 +81,7 @@ func TestInformersThatAreStillFed(t *testing.T) {
 	}
 }
 
-// acknowledgedAt is a read-only write: it found nothing to delete.
+// acknowledgedAt returns a delete without effect: it found nothing to delete.
 func acknowledgedAt(returned int64) model.Operation {
 	return model.Operation{ID: 1, Client: "c2", Kind: model.Delete, Call: returned - 1, Return: returned, Err: model.NotFound,
 		Scope: model.Scope{Namespace: "c", Name: "none"}}
@@ -101,14 +101,14 @@ func TestInformersConverge(t *testing.T) {
 		{"within its scope", model.Scope{Namespace: "a"}, []int64{15}, 15, 5_000_000_000, nil},
 		{"at the last change to its scope", model.Scope{Namespace: "b"}, []int64{9}, 9, 5_000_000_000, nil},
 		{"at the RV of a bookmark", model.Scope{}, []int64{15, 9}, 20, 5_000_000_000, nil},
-		{"at an RV that nobody knows", model.Scope{}, []int64{15, 9}, 0, 5_000_000_000, nil},
+		{"at an unknown RV", model.Scope{}, []int64{15, 9}, 0, 5_000_000_000, nil},
 		{"no time to converge", model.Scope{}, nil, 15, 4_999_999_999, nil},
 		{"one missing", model.Scope{}, []int64{9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"a ghost", model.Scope{}, []int64{15, 4, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"an old state", model.Scope{}, []int64{7, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"a deleted object", model.Scope{}, []int64{15, 4, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"a stale object", model.Scope{}, []int64{7, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
 		{"at an RV below its state", model.Scope{}, []int64{15, 9}, 14, 5_000_000_000, guarantees{linearizability.Converged}},
 		{"at an RV below the last deletion in its scope", model.Scope{Namespace: "a", Name: "y"}, nil, 11, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"at an RV beyond etcd", model.Scope{}, []int64{15, 9}, 21, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"at an RV ahead of etcd", model.Scope{}, []int64{15, 9}, 21, 5_000_000_000, guarantees{linearizability.Converged}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: row.rv}

@@ -10,15 +10,14 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// seeing is a stream of a client on a server that brought the changes at 12 and
-// 15, at 350 and 360.
+// seeing returns a stream of a client on a server that delivered the changes at 12
+// and 15, at 350 and 360.
 func seeing(client, server string, from int64) model.Stream {
 	return model.Stream{ID: 20, Client: client, Server: server, Call: 300, Return: 301, RV: from, Closed: 400,
 		Events: []model.Event{came(350, deleted(12)), came(360, modified(15))}}
 }
 
-// blockAt is a stream of client c1 that begins with the given changes as its
-// block.
+// blockAt returns a stream of client c1 whose initial events are the given changes.
 func blockAt(s model.Stream, mark int64, changes ...int64) model.Stream {
 	s.ID, s.Client, s.Call, s.Return, s.Closed, s.Bookmarks = 21, "c1", 500, 501, 600, mark > 0
 	if s.Server == "" {
@@ -33,8 +32,8 @@ func blockAt(s model.Stream, mark int64, changes ...int64) model.Stream {
 	return s
 }
 
-// TestWhatAClientIsShownLater is a read of client c1 on server s1, after it has
-// seen RV 15 or not.
+// TestWhatAClientIsShownLater has a read of client c1 on server s1, after it has seen
+// RV 15 or not.
 func TestWhatAClientIsShownLater(t *testing.T) {
 	broken := guarantees{linearizability.Monotonic}
 	here, elsewhere := seeing("c1", "s1", 11), seeing("c1", "s2", 11)
@@ -68,8 +67,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 		broken  guarantees
 	}{
 		{"a list of any state", here, none, listed(model.Operation{RV: 0}, 15, 15, 9), nothing, 0, nil},
-		{"exactly an old state, as asked", here, none, listed(model.Operation{RV: 9, Match: model.MatchExact}, 9, 7, 4, 9), nothing, 0, nil},
-		{"a watch from an old RV, as asked", here, none, none, blockAt(model.Stream{RV: 15}, 0), 0, nil},
+		{"exactly an old state, as requested", here, none, listed(model.Operation{RV: 9, Match: model.MatchExact}, 9, 7, 4, 9), nothing, 0, nil},
+		{"a watch from an old RV, as requested", here, none, none, blockAt(model.Stream{RV: 15}, 0), 0, nil},
 		{"another client had seen more", seeing("c2", "s1", 11), none, old, nothing, 0, nil},
 		{"not older than an RV, on a server that lags behind another", elsewhere, none,
 			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), nothing, 0, nil},
@@ -82,16 +81,16 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 		{"an older state from another server", elsewhere, none, old, nothing, 1, nil},
 		{"an older block from another server", elsewhere, none, none, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 1, nil},
 		{"an older object from another server", elsewhere, none, get(0, state7), nothing, 1, nil},
-		{"an older state than etcd had shown", nothing, earlier, old, nothing, 1, nil},
+		{"an older state than a read from etcd", nothing, earlier, old, nothing, 1, nil},
 		{"an older state than a list that had not returned yet", nothing, atOnce, old, nothing, 0, nil},
 		{"an older state than the client's own write: any state is not its own writes", nothing, written, old, nothing, 0, nil},
 
 		{"an older list", here, none, old, nothing, 0, broken},
-		{"an older list than asked for by far", here, none,
+		{"an older list, but newer than requested", here, none,
 			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), nothing, 0, broken},
 		{"an older get", here, none, get(0, state7), nothing, 0, broken},
-		{"an older get than asked for by far", here, none, get(7, state7), nothing, 0, broken},
-		{"a get that finds nothing any more", here, none, get(12, absent), nothing, 0,
+		{"an older get, but newer than requested", here, none, get(7, state7), nothing, 0, broken},
+		{"a get that finds nothing after the object was seen", here, none, get(12, absent), nothing, 0,
 			guarantees{linearizability.Monotonic, linearizability.NotOlderThan}},
 		{"an older block", here, none, none, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 0, broken},
 		{"the newest list, older than seen elsewhere", elsewhere, none, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), nothing, 0, guarantees{linearizability.MostRecent}},
@@ -118,8 +117,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 	}
 }
 
-// TestTimeTravelIsToldBriefly is a client that travels in time with each read:
-// all are counted, the first few are told.
+// TestTimeTravelIsToldBriefly has a client that travels in time with each read: all are
+// counted, and the first few reported.
 func TestTimeTravelIsToldBriefly(t *testing.T) {
 	var ops []model.Operation
 	for i := range int64(9) {
@@ -133,7 +132,7 @@ func TestTimeTravelIsToldBriefly(t *testing.T) {
 	require.Len(t, verdict.Observations, lenient().ViolationsPerSource)
 }
 
-// TestAnInformerNeverGoesBack is an informer that asks for any state after it has had one.
+// TestAnInformerNeverGoesBack has an informer that reads at RV 0 after it has had a state.
 func TestAnInformerNeverGoesBack(t *testing.T) {
 	finished := blockAt(model.Stream{Server: "s2", RV: model.RVUnset, InitialEvents: true}, 15, 9, 15)
 	unfinished := finished
@@ -157,8 +156,8 @@ func TestAnInformerNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestSightsCountFromWhenTheyWereSeen is a stream that brings a change between
-// two reads, of which only the second may not be older.
+// TestSightsCountFromWhenTheyWereSeen has a stream that delivers a change between two
+// reads, of which only the second must not be older.
 func TestSightsCountFromWhenTheyWereSeen(t *testing.T) {
 	for _, row := range []struct {
 		returned int64
@@ -172,8 +171,8 @@ func TestSightsCountFromWhenTheyWereSeen(t *testing.T) {
 	}
 }
 
-// TestSightsBetweenTwoChanges is a read between two changes on a stream, which
-// shows a state from before the first.
+// TestSightsBetweenTwoChanges has a read between two changes on a stream, which returns
+// a state from before the first.
 func TestSightsBetweenTwoChanges(t *testing.T) {
 	h := listHistory(listed(model.Operation{RV: 0, Call: 355, Return: 700}, 9, 7, 4, 9))
 	h.Streams = []model.Stream{seeing("c1", "s1", 11)}

@@ -12,9 +12,9 @@ import (
 
 const second = int64(time.Second)
 
-// quietHistory is a history of one stream over shortTruth, whose last change is
-// at RV 15 and whose revision goes on to 20, for the rules that begin when the
-// run has settled, 5 s after healing at 1 s. Times are in seconds.
+// quietHistory returns a history of one stream over shortTruth, whose last change is
+// at RV 15 and whose last revision is 20, for the rules that apply after the run has
+// settled, 5 s after healing at 1 s. Times are in seconds.
 func quietHistory(stream model.Stream, end int64, events ...model.Event) *model.History {
 	h := closedStream(stream, events...)
 	s := &h.Streams[0]
@@ -26,7 +26,7 @@ func quietHistory(stream model.Stream, end int64, events ...model.Event) *model.
 	return h
 }
 
-// received is an event that came at a second.
+// received returns an event that arrived at a time in seconds.
 func received(at int64, e model.Event) model.Event { return came(at*second, e) }
 
 func census(at, revision int64) model.Census {
@@ -51,21 +51,21 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 		{"at the last moment", request, progress, 100, []model.Event{received(85, bookmark(20))}, 1, nil},
 		{"one for each step", request, append(progress, census(60, 21)), 140, []model.Event{received(70, bookmark(20)), received(130, bookmark(21))}, 1, nil},
 
-		// These look as if a bookmark were missing, and it is not.
+		// These must not be false positives.
 		{"the run ended first", request, progress, 84, nil, 0, nil},
 		{"the stream ended first", changed(request, func(s *model.Stream) { s.Closed = 84 * second }), progress, 100, nil, 0, nil},
-		{"nobody asked for bookmarks", changed(request, func(s *model.Stream) { s.Bookmarks = false }), progress, 100, nil, 0, nil},
-		{"nobody read", changed(request, func(s *model.Stream) { s.Consumer = "stalled" }), progress, 100, nil, 0, nil},
-		{"read too slowly", changed(request, func(s *model.Stream) { s.Consumer = "slow" }), progress, 100, nil, 0, nil},
-		{"nothing to tell: etcd stood still", request, []model.Census{census(2, 20), census(10, 20)}, 200, nil, 0, nil},
-		{"nothing to tell: the stream began there", request, []model.Census{census(1, 15), census(3, 20)}, 200, nil, 0, nil},
-		{"nothing to tell: it asked for the future", changed(request, func(s *model.Stream) { s.RV = 20 }), progress, 100, nil, 0, nil},
+		{"bookmarks not requested", changed(request, func(s *model.Stream) { s.Bookmarks = false }), progress, 100, nil, 0, nil},
+		{"a stalled consumer", changed(request, func(s *model.Stream) { s.Consumer = "stalled" }), progress, 100, nil, 0, nil},
+		{"a slow consumer", changed(request, func(s *model.Stream) { s.Consumer = "slow" }), progress, 100, nil, 0, nil},
+		{"no progress of etcd", request, []model.Census{census(2, 20), census(10, 20)}, 200, nil, 0, nil},
+		{"the stream began at that RV", request, []model.Census{census(1, 15), census(3, 20)}, 200, nil, 0, nil},
+		{"the stream is from a future RV", changed(request, func(s *model.Stream) { s.RV = 20 }), progress, 100, nil, 0, nil},
 		{"no census", request, nil, 200, nil, 0, nil},
-		{"counted out of order", request, []model.Census{census(10, 20), census(2, 15)}, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
+		{"samples out of order", request, []model.Census{census(10, 20), census(2, 15)}, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
 		{"an old bookmark first", request, progress, 100, []model.Event{received(60, bookmark(18)), received(80, bookmark(20))}, 1, nil},
-		{"events bring the news, which shows nothing of bookmarks", changed(request, func(s *model.Stream) { s.RV = 12 }),
+		{"events instead of bookmarks", changed(request, func(s *model.Stream) { s.RV = 12 }),
 			[]model.Census{census(2, 12), census(10, 15)}, 100, []model.Event{received(10, modified(15))}, 0, nil},
-		// From the settling on, at 6 s, the period starts again.
+		// The period starts again when the run has settled, at 6 s.
 		{"slow to settle", changed(request, func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
 			[]model.Event{received(4, deleted(12)), received(5, modified(15)), received(81, bookmark(20))}, 1, nil},
 
@@ -73,7 +73,7 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 		{"no bookmark", request, progress, 85, nil, 1, broken},
 		{"too late", request, progress, 100, []model.Event{received(86, bookmark(20))}, 1, broken},
 		{"an old bookmark alone", request, progress, 100, []model.Event{received(70, bookmark(18))}, 1, broken},
-		{"the first and no other", request, append(progress, census(60, 21)), 135, []model.Event{received(70, bookmark(20))}, 1, broken},
+		{"only the first", request, append(progress, census(60, 21)), 135, []model.Event{received(70, bookmark(20))}, 1, broken},
 		{"no event either", changed(request, func(s *model.Stream) { s.RV = 12 }), []model.Census{census(2, 12), census(10, 15)}, 85, nil, 1,
 			guarantees{linearizability.Refreshed, linearizability.Delivered}},
 	} {

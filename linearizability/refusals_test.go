@@ -8,7 +8,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// refused is a watch that was refused at 510, by its error or by its first event.
+// refused returns a watch that was refused at 510, by its error or by its first event.
 func refused(request model.Stream, code model.Code, asEvent bool) model.Stream {
 	request.ID, request.Client, request.Server = 9, "c1", "s1"
 	request.Call, request.Return, request.Closed = 500, 510, 510
@@ -20,8 +20,8 @@ func refused(request model.Stream, code model.Code, asEvent bool) model.Stream {
 	return request
 }
 
-// witnessing is another stream of the server, from before the refused watch to a
-// change made after it.
+// witnessing returns another stream of the server, from before the refused watch to
+// a change made after it.
 func witnessing(server string, from int64) model.Stream {
 	events := []model.Event{deleted(12), modified(15)}
 	events[0].Time, events[1].Time = 450, 650
@@ -41,23 +41,23 @@ func TestRefusedWatches(t *testing.T) {
 		other   model.Stream
 		broken  guarantees
 	}{
-		{"from before what the cache may have listed", refused(model.Stream{RV: 13}, model.Expired, false), model.Stream{}, nil},
-		{"as an event", refused(model.Stream{RV: 13}, model.Expired, true), model.Stream{}, nil},
-		{"another server witnesses nothing", refused(model.Stream{RV: 11}, model.Expired, false), witnessing("s2", 11), nil},
-		{"older than what the witness shows", refused(model.Stream{RV: 10}, model.Expired, false), witnessing("s1", 11), nil},
-		{"a witness that may have begun after a new list", refused(model.Stream{RV: 11}, model.Expired, false), lateWitness, nil},
+		{"from before the RV of the cache's last list", refused(model.Stream{RV: 13}, model.Expired, false), model.Stream{}, nil},
+		{"by an ERROR event", refused(model.Stream{RV: 13}, model.Expired, true), model.Stream{}, nil},
+		{"a witness on another server", refused(model.Stream{RV: 11}, model.Expired, false), witnessing("s2", 11), nil},
+		{"older than the witness's start", refused(model.Stream{RV: 10}, model.Expired, false), witnessing("s1", 11), nil},
+		{"a witness that may have begun after a relist", refused(model.Stream{RV: 11}, model.Expired, false), lateWitness, nil},
 		{"an RV of the future", refused(model.Stream{RV: 30}, model.TooLarge, false), witnessing("s1", 11), nil},
 		{"an RV that another server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s2", 11), nil},
-		{"an RV that etcd has and the cache may not", refused(model.Stream{RV: 13}, model.TooLarge, true), witnessing("s1", 11), nil},
+		{"an RV that etcd has reached and the cache may not", refused(model.Stream{RV: 13}, model.TooLarge, true), witnessing("s1", 11), nil},
 		{"initial events that wait", refused(model.Stream{RV: model.RVUnset, InitialEvents: true}, model.TooLarge, true), witnessing("s1", 11), nil},
 
 		{"from etcd's revision", refused(model.Stream{RV: 14}, model.Expired, false), model.Stream{}, expired},
 		{"from the future", refused(model.Stream{RV: 30}, model.Expired, true), model.Stream{}, expired},
 		{"from the current state", refused(model.Stream{RV: 0}, model.Expired, false), model.Stream{}, expired},
-		{"from what a witness shows to be held", refused(model.Stream{RV: 11}, model.Expired, true), witnessing("s1", 11), expired},
+		{"from an RV that a witness proves held", refused(model.Stream{RV: 11}, model.Expired, true), witnessing("s1", 11), expired},
 		{"an RV that the server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s1", 11), large},
 		{"an RV that the server had sent with a bookmark", refused(model.Stream{RV: 13}, model.TooLarge, true), told, large},
-		{"no particular RV", refused(model.Stream{RV: 0}, model.TooLarge, false), model.Stream{}, large},
+		{"RV 0", refused(model.Stream{RV: 0}, model.TooLarge, false), model.Stream{}, large},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := listHistory(acknowledged(), upcoming())
@@ -67,8 +67,8 @@ func TestRefusedWatches(t *testing.T) {
 	}
 }
 
-// TestRefusedBlockAfterCompaction is a block that a server reads from etcd, and
-// that a compaction overtakes.
+// TestRefusedBlockAfterCompaction has initial events that a server reads from etcd
+// while it is compacted.
 func TestRefusedBlockAfterCompaction(t *testing.T) {
 	h := listHistory(acknowledged(), upcoming())
 	h.Streams = []model.Stream{refused(model.Stream{RV: 0}, model.Expired, false)}
@@ -97,15 +97,15 @@ func TestRefusedReads(t *testing.T) {
 		time   int64
 		broken guarantees
 	}{
-		{"exactly what was compacted", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 505, nil},
+		{"exactly a compacted RV", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 505, nil},
 		{"a name of all, perhaps exactly, that was compacted", refused(model.Operation{RV: 9, Limit: 5, Scope: model.Scope{Name: "y"}}, model.Expired), 505, nil},
-		{"a continuation of what was compacted", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 505, nil},
+		{"a continuation at a compacted RV", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 505, nil},
 		{"a compaction at an unknown time", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), model.Pending, nil},
 		{"an RV of the future", refused(model.Operation{RV: 30}, model.TooLarge), 505, nil},
-		{"the newest, which the cache may not have", refused(model.Operation{RV: model.RVUnset}, model.TooLarge), 505, nil},
+		{"the newest, where the cache may lag behind", refused(model.Operation{RV: model.RVUnset}, model.TooLarge), 505, nil},
 
 		{"the compacted revision itself", refused(model.Operation{RV: 10, Match: model.MatchExact}, model.Expired), 505, expired},
-		{"compacted only later", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 511, expired},
+		{"compacted later", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 511, expired},
 		{"a continuation, compacted only later", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 511, expired},
 		{"the current state", refused(model.Operation{RV: 0}, model.Expired), 505, expired},
 		{"an RV that the server had sent", refused(model.Operation{RV: 12}, model.TooLarge), 505, large},

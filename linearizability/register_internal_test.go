@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestReadsThatNeedNoPlace finds that there is an order of what is searched if and only if there is one of all calls.
+// TestReadsThatNeedNoPlace proves that the searched operations can be ordered if and only if all calls can.
 func TestReadsThatNeedNoPlace(t *testing.T) {
 	possible, left, all := map[bool]int{}, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,7 +64,7 @@ func TestReadsThatNeedNoPlace(t *testing.T) {
 	require.Less(t, left, all)
 }
 
-// TestManyReadsAtOnce has 400 reads that overlap each other and the writes, as under clocks that differ.
+// TestManyReadsAtOnce has 400 reads that overlap each other and the writes, as with clock skew.
 func TestManyReadsAtOnce(t *testing.T) {
 	r := &register{}
 	const versions = 40

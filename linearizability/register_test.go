@@ -56,13 +56,13 @@ func deletesIf(precondition int64, code model.Code) func(*model.Operation) {
 	return func(op *model.Operation) { op.Precondition, op.Err = precondition, code }
 }
 
-// by is an operation of another client than c1.
+// by returns an operation of a client other than c1.
 func by(client string, op model.Operation) model.Operation {
 	op.Client = client
 	return op
 }
 
-// elsewhere is an acknowledged write of another object.
+// elsewhere returns an acknowledged write of another object.
 func elsewhere(rv, call, returned int64) model.Operation {
 	return on(model.Create, call, returned, func(op *model.Operation) {
 		op.Scope.Name, op.ResultRV = "y", rv
@@ -70,7 +70,7 @@ func elsewhere(rv, call, returned int64) model.Operation {
 	})
 }
 
-// withRV is a deletion at an RV, or a read that tells its RV alone.
+// withRV makes a deletion at an RV, or a read with only an RV.
 func withRV(rv int64) func(*model.Operation) {
 	return func(op *model.Operation) { op.ResultRV = rv }
 }
@@ -82,7 +82,7 @@ func reads(value string, rv int64) func(*model.Operation) {
 }
 
 // registerTruth creates a/x at 2, updates it at 4 and 6, deletes it at 8 and
-// creates it again at 10.
+// recreates it at 10.
 func registerTruth() model.Truth {
 	object := func(value string) model.Object { return model.Object{Namespace: "a", Name: "x", Value: value} }
 	return model.Truth{Revision: 12, Changes: []model.Change{
@@ -117,20 +117,20 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"all at once, in no order", []model.Operation{
 			on(model.Update, 1, 9, writes("v6", 6)), on(model.Create, 1, 9, writes("v2", 2)), on(model.Delete, 1, 9, withRV(8)),
 			on(model.Update, 1, 9, writes("v4", 4)), on(model.Create, 1, 9, writes("v10", 10))}, nil},
-		{"nobody's writes", nil, nil},
+		{"no recorded writes", nil, nil},
 		{"reads", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v2", 2)), on(model.Get, 35, 45, reads("v2", 2)),
 			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 1, 5, fails(model.NotFound))}, nil},
-		{"reads that tell their RV alone", []model.Operation{created, updated4, on(model.Get, 35, 45, withRV(2)), on(model.Get, 45, 46, withRV(4))}, nil},
+		{"reads with only an RV", []model.Operation{created, updated4, on(model.Get, 35, 45, withRV(2)), on(model.Get, 45, 46, withRV(4))}, nil},
 		{"reads of unknown outcome say nothing", []model.Operation{created, on(model.Get, 22, 25, fails(model.Unknown))}, nil},
-		{"preconditions kept", []model.Operation{created, on(model.Update, 30, 40, writesIf(2, "v4", 4)),
+		{"preconditions met", []model.Operation{created, on(model.Update, 30, 40, writesIf(2, "v4", 4)),
 			on(model.Update, 42, 45, conflicts(2))}, nil},
 		{"a deletion without an RV", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)), created10,
 			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
 		{"an update of unknown outcome that took effect late", []model.Operation{created,
 			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), on(model.Get, 35, 36, reads("v2", 2)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
-		{"an update of unknown outcome that came after an acknowledged write", []model.Operation{created, on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
+		{"an update of unknown outcome that took effect after an acknowledged write", []model.Operation{created, on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
 			elsewhere(3, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, nil},
-		{"a read called at the instant at which another client's later write returned", []model.Operation{created,
+		{"a read called at the time another client's later write returned", []model.Operation{created,
 			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), by("c9", elsewhere(5, 30, 40)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
 		{"an update of unknown outcome that never took effect", []model.Operation{created, on(model.Update, 25, 26, writeFails("v3", model.Unknown))}, nil},
 		{"an update that never returned", []model.Operation{created, on(model.Update, 25, model.Pending, writes("v4", 0)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
@@ -148,36 +148,36 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Delete, 102, 103, fails(model.Unknown))}, nil},
 		{"a deletion before the call of the only delete, a refused one", []model.Operation{updated6, created10,
 			on(model.Delete, 102, 103, deletesIf(9, model.Conflict))}, nil},
-		{"a read at the instant at which another client's write returned", []model.Operation{created, updated4,
+		{"a read at the time another client's write returned", []model.Operation{created, updated4,
 			by("c9", on(model.Get, 40, 41, reads("v2", 2)))}, nil},
-		{"a read at the instant at which a write returned, of a client that does several things at a time", []model.Operation{created, updated4,
+		{"a read at the time a write of the same client returned, which has concurrent operations", []model.Operation{created, updated4,
 			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
 		{"deletions of unknown outcome, recorded out of order", []model.Operation{updated6, on(model.Delete, 110, 111, fails(model.Unknown)),
 			on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
-		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
+		{"failures that depend on the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
 			on(model.Update, 82, 85, writeFails("no", model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
-		{"an update in conflict with what has been deleted", []model.Operation{created, updated4, updated6, deleted, on(model.Update, 82, 85, conflicts(6)), created10}, nil},
-		{"failures that tell nothing", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
+		{"an update of a deleted object that conflicts", []model.Operation{created, updated4, updated6, deleted, on(model.Update, 82, 85, conflicts(6)), created10}, nil},
+		{"failures that do not depend on the state", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
 			on(model.Update, 22, 25, writeFails("no", model.TooMany)), on(model.Update, 22, 25, writeFails("no", model.Conflict))}, nil},
 
 		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
-		{"a stale read at the instant at which the client's own write returned", []model.Operation{created, updated4,
+		{"a stale read at the time the client's own write returned", []model.Operation{created, updated4,
 			on(model.Get, 40, 41, reads("v2", 2))}, lin},
-		{"a read that misses an update of unknown outcome which others were shown", []model.Operation{created,
+		{"a read that misses an update of unknown outcome that others observed", []model.Operation{created,
 			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), by("c9", on(model.Get, 35, 36, reads("v4", 4))), on(model.Get, 45, 46, reads("v2", 2))}, lin},
-		{"a read that misses an update of unknown outcome which came before an acknowledged write", []model.Operation{created,
+		{"a read that misses an update of unknown outcome before an acknowledged write", []model.Operation{created,
 			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
-		{"a read that misses a deletion of unknown outcome which came before an acknowledged write", []model.Operation{updated6,
+		{"a read that misses a deletion of unknown outcome before an acknowledged write", []model.Operation{updated6,
 			on(model.Delete, 62, 63, fails(model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown)), elsewhere(9, 65, 68), on(model.Get, 70, 71, reads("v6", 6)), created10}, lin},
-		{"a read that misses what nobody wrote and which came before an acknowledged write", []model.Operation{created,
+		{"a read that misses an unrecorded change before an acknowledged write", []model.Operation{created,
 			elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
-		{"a read of what came after a write that was called later", []model.Operation{created, on(model.Get, 22, 25, reads("v6", 6)), elsewhere(5, 30, 40)}, lin},
-		{"NotFound although an update of unknown outcome came before an acknowledged write", []model.Operation{
+		{"a read of a change after a write that was called later", []model.Operation{created, on(model.Get, 22, 25, reads("v6", 6)), elsewhere(5, 30, 40)}, lin},
+		{"NotFound despite an update of unknown outcome before an acknowledged write", []model.Operation{
 			on(model.Create, 1, 2, writeFails("v2", model.Unknown)), elsewhere(3, 10, 20), on(model.Delete, 22, 25, fails(model.NotFound))}, pre},
-		{"a stale read that tells its RV alone", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
-		{"a read of the future", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
+		{"a stale read with only an RV", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
+		{"a read of a future change", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
 		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},
-		{"a read of what was never written", []model.Operation{created, on(model.Get, 22, 25, reads("v3", 2))}, lin},
+		{"a read of a value that was never written", []model.Operation{created, on(model.Get, 22, 25, reads("v3", 2))}, lin},
 		{"reads that go back", []model.Operation{created, on(model.Update, 30, 100, writes("v4", 4)),
 			on(model.Get, 40, 41, reads("v4", 4)), on(model.Get, 50, 51, reads("v2", 2))}, lin},
 		{"writes against real time", []model.Operation{on(model.Update, 10, 20, writes("v6", 6)), on(model.Update, 30, 40, writes("v4", 4))}, lin},
@@ -189,21 +189,21 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"two acknowledged deletions of one object", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)),
 			on(model.Delete, 70, 80, withRV(0)), created10}, lin},
 		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Unavailable))}, lin},
-		{"a conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
-		{"a deletion of nothing took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},
+		{"a write with Conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
+		{"a deletion with NotFound took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},
 		{"a precondition ignored", []model.Operation{created, on(model.Update, 30, 40, writesIf(1, "v4", 4))}, pre},
-		{"a create of what exists", []model.Operation{created, on(model.Create, 30, 40, writes("v4", 4))}, pre},
-		{"a conflict where there was none", []model.Operation{created, on(model.Update, 22, 25, conflicts(2)), updated4}, pre},
-		{"AlreadyExists where there is nothing", []model.Operation{on(model.Create, 1, 5, writeFails("no", model.AlreadyExists)), created}, pre},
-		{"NotFound where there is something", []model.Operation{created, on(model.Delete, 22, 25, fails(model.NotFound)), updated4}, pre},
+		{"a create of an existing object", []model.Operation{created, on(model.Create, 30, 40, writes("v4", 4))}, pre},
+		{"a Conflict without a reason", []model.Operation{created, on(model.Update, 22, 25, conflicts(2)), updated4}, pre},
+		{"AlreadyExists for a missing object", []model.Operation{on(model.Create, 1, 5, writeFails("no", model.AlreadyExists)), created}, pre},
+		{"NotFound for an existing object", []model.Operation{created, on(model.Delete, 22, 25, fails(model.NotFound)), updated4}, pre},
 		{"both a stale read and a lost write", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2)),
 			on(model.Update, 50, 60, writes("v5", 5)), on(model.Update, 45, 46, writeFails("v10", model.Conflict))},
 			guarantees{linearizability.Linearizable, linearizability.Preconditions}},
 	}, registerHistory)
 }
 
-// TestWhatEtcdIsKnownToHaveReached is a read from 45 on of an update of unknown outcome
-// at RV 4, or not.
+// TestWhatEtcdIsKnownToHaveReached has a read from 45 on that may miss an update of
+// unknown outcome at RV 4.
 func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
 	lin := guarantees{linearizability.Linearizable}
 	judgeChanges(t, func() *model.History {
@@ -214,10 +214,10 @@ func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
 		{"a member had applied less", func(h *model.History) {
 			h.Censuses = []model.Census{{Time: 40, Phase: model.Serving, Server: "s1", Revision: 3}}
 		}, nil},
-		{"a cache held it as the read was called", func(h *model.History) {
+		{"a cache held it at the time of the call", func(h *model.History) {
 			h.Windows = []model.CacheWindow{{Time: 45, Server: "s1", Filling: 1, Newest: 4}}
 		}, nil},
-		{"a cache that says what cannot be", func(h *model.History) {
+		{"a cache with an impossible RV", func(h *model.History) {
 			h.Windows = []model.CacheWindow{{Time: 19, Server: "s1", Filling: 1, Newest: 11}}
 		}, nil},
 
@@ -227,7 +227,7 @@ func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
 		{"a cache held it", func(h *model.History) {
 			h.Windows = []model.CacheWindow{{Time: 44, Server: "s2", Filling: 1, Newest: 5}}
 		}, lin},
-		{"a list, and a cache held it", func(h *model.History) {
+		{"a list although a cache held it", func(h *model.History) {
 			h.Operations[2].Kind, h.Operations[2].Scope = model.List, model.Scope{}
 			h.Windows = []model.CacheWindow{{Time: 44, Server: "s2", Filling: 1, Newest: 5}}
 		}, guarantees{linearizability.MostRecent}},
@@ -248,8 +248,8 @@ func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
 		"which no order of the operations on the object allows", verdict.Violations[0].Sentence())
 }
 
-// TestWhatAWriteStores is an update of a/x that stores RV 4 with a label and a node, and
-// what it was told to store and answered.
+// TestWhatAWriteStores has an update of a/x that stores RV 4 with a label and a node, and
+// its request and response.
 func TestWhatAWriteStores(t *testing.T) {
 	lin := guarantees{linearizability.Linearizable}
 	stored := model.Object{Namespace: "a", Name: "x", Value: "v4", Labels: web, Node: "n1", UID: "u", RV: 4}
@@ -258,9 +258,9 @@ func TestWhatAWriteStores(t *testing.T) {
 		change func(asked, answered *model.Object, op *model.Operation)
 		broken guarantees
 	}{
-		{"what it was told to", func(_, _ *model.Object, _ *model.Operation) {}, nil},
-		{"without an object in the answer", func(_, _ *model.Object, op *model.Operation) { op.Objects = nil }, nil},
-		{"with the UID that it asks for", func(asked, _ *model.Object, _ *model.Operation) { asked.UID = "u" }, nil},
+		{"as requested", func(_, _ *model.Object, _ *model.Operation) {}, nil},
+		{"without an object in the response", func(_, _ *model.Object, op *model.Operation) { op.Objects = nil }, nil},
+		{"with the requested UID", func(asked, _ *model.Object, _ *model.Operation) { asked.UID = "u" }, nil},
 
 		{"other labels", func(asked, _ *model.Object, _ *model.Operation) { asked.Labels = db }, lin},
 		{"no label", func(asked, _ *model.Object, _ *model.Operation) { asked.Labels = nil }, lin},
@@ -269,10 +269,10 @@ func TestWhatAWriteStores(t *testing.T) {
 			asked.Labels = db
 			op.Err, op.ResultRV, op.Objects = model.Unknown, 0, nil
 		}, lin},
-		{"an answer with other labels", func(_, answered *model.Object, _ *model.Operation) { answered.Labels = db }, lin},
-		{"an answer with another value", func(_, answered *model.Object, _ *model.Operation) { answered.Value = "v2" }, lin},
-		{"an answer with another UID", func(_, answered *model.Object, _ *model.Operation) { answered.UID = "u2" }, lin},
-		{"an answer at another RV", func(_, answered *model.Object, _ *model.Operation) { answered.RV = 2 }, lin},
+		{"a response with other labels", func(_, answered *model.Object, _ *model.Operation) { answered.Labels = db }, lin},
+		{"a response with another value", func(_, answered *model.Object, _ *model.Operation) { answered.Value = "v2" }, lin},
+		{"a response with another UID", func(_, answered *model.Object, _ *model.Operation) { answered.UID = "u2" }, lin},
+		{"a response at another RV", func(_, answered *model.Object, _ *model.Operation) { answered.RV = 2 }, lin},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			asked, answered := stored, []model.Object{stored}
@@ -296,8 +296,8 @@ func historyWithUID(uid string, ops ...model.Operation) *model.History {
 	return h
 }
 
-// TestPreconditionsOnUIDs deletes an object by its UID. Where the truth lacks UIDs, as
-// that of a real cluster can, no precondition failed.
+// TestPreconditionsOnUIDs deletes an object by its UID. If the truth lacks UIDs, as that
+// of a real cluster may, no precondition failed.
 func TestPreconditionsOnUIDs(t *testing.T) {
 	for uid, broken := range map[string]guarantees{"": nil, "wanted": nil, "another": {linearizability.Preconditions}} {
 		judge(t, historyWithUID(uid, on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 70, 80, func(op *model.Operation) {
@@ -306,7 +306,7 @@ func TestPreconditionsOnUIDs(t *testing.T) {
 	}
 }
 
-// TestAConflictByUID is an update that names the RV of what is there and the UID of what was there before.
+// TestAConflictByUID has an update with the RV of the current object and the UID of the one before.
 func TestAConflictByUID(t *testing.T) {
 	for uid, broken := range map[string]guarantees{"gone": nil, "now": {linearizability.Preconditions}, "": {linearizability.Preconditions}} {
 		judge(t, historyWithUID("now", on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 22, 25, func(op *model.Operation) {
@@ -316,8 +316,8 @@ func TestAConflictByUID(t *testing.T) {
 	}
 }
 
-// TestADeletionIsOfTheObjectWithTheUID is a delete of unknown outcome whose UID no stored
-// object has any more, before one that deletes another object of the same name.
+// TestADeletionIsOfTheObjectWithTheUID has a delete of unknown outcome whose UID no stored
+// object has any more, before one that deletes the object recreated under the same name.
 func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
 	requires := func(uid string) func(*model.Operation) {
 		return func(op *model.Operation) {
@@ -331,8 +331,8 @@ func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
 	}
 }
 
-// TestAWriteThatTookEffectTwice is an update to v4 that is there at 4 and at 6, of unknown
-// outcome or acknowledged. A touch may have written the object at 6 again, as it was.
+// TestAWriteThatTookEffectTwice has an update whose value v4 is stored at 4 and at 6, of
+// unknown outcome or acknowledged. A touch may have rewritten the same object at 6.
 func TestAWriteThatTookEffectTwice(t *testing.T) {
 	touch := func(change func(*model.Operation)) model.Operation {
 		op := on(model.Get, 50, 60, change)
@@ -346,7 +346,7 @@ func TestAWriteThatTookEffectTwice(t *testing.T) {
 		node   string // of the object at 6
 		broken guarantees
 	}{
-		{"nobody else", nil, "", lin},
+		{"no other operation", nil, "", lin},
 		{"a read at 6", []model.Operation{on(model.Get, 50, 60, reads("v4", 6))}, "", lin},
 		{"a touch at 6", []model.Operation{touch(reads("v4", 6))}, "", nil},
 		{"a touch at 4", []model.Operation{touch(reads("v4", 4))}, "", lin},
@@ -390,10 +390,10 @@ func TestPatches(t *testing.T) {
 		{"of unknown outcome, without effect", patch("a", 50, fails(model.Unknown)), false, nil},
 		{"refused", patch("a", 50, fails(model.Unavailable)), true, lin},
 		{"of another value", patch("b", 50, fails(model.Unknown)), true, lin},
-		{"answered with what had been set", patch("a", 50, shown("b", 4)), false, lin},
-		{"answered with an old state", patch("a", 50, shown("a", 2)), false, lin},
+		{"response with the labels set before", patch("a", 50, shown("b", 4)), false, lin},
+		{"response with an old state", patch("a", 50, shown("a", 2)), false, lin},
 		{"that changes nothing", patch("b", 50, shown("b", 4)), false, nil},
-		{"that changes nothing, while it was another", patch("b", 20, shown("b", 4)), false, nil},
+		{"that changes nothing, while the label was another", patch("b", 20, shown("b", 4)), false, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := &model.History{Truth: registerTruth(), Operations: []model.Operation{
@@ -419,8 +419,8 @@ func TestAnUnknownDeletionThatTookEffectTwice(t *testing.T) {
 		guarantees{linearizability.Linearizable})
 }
 
-// TestWhatExpiredWasDeletedByNobody judges the deletion at 8 as one that etcd made
-// by itself when a lease expired.
+// TestWhatExpiredWasDeletedByNobody has a deletion at 8 that etcd itself made when a
+// lease expired.
 func TestWhatExpiredWasDeletedByNobody(t *testing.T) {
 	updated6, created10 := on(model.Update, 50, 60, writes("v6", 6)), on(model.Create, 90, 100, writes("v10", 10))
 	lin := guarantees{linearizability.Linearizable}
@@ -437,8 +437,8 @@ func TestWhatExpiredWasDeletedByNobody(t *testing.T) {
 	})
 }
 
-// A version that nobody made and somebody made is made once too often, in whatever
-// order they come.
+// A version that a recorded write and an unrecorded one both made is made once too
+// often, in any order.
 func TestWhatIsSaidToHaveExpiredAndWasWritten(t *testing.T) {
 	history := registerHistory([]model.Operation{on(model.Update, 50, 60, writes("v6", 6))})
 	for i := range history.Truth.Changes {
@@ -459,8 +459,8 @@ func TestRealTimeHoldsAcrossObjects(t *testing.T) {
 	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, guarantees{linearizability.Linearizable})
 }
 
-// TestUnknownDeletionsNeedNoSearch has so many of them, in a history that cannot
-// be put in order, that trying each at every place would never end.
+// TestUnknownDeletionsNeedNoSearch has so many of them, in a history without an order,
+// that trying each at every place would not terminate.
 func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 	ops := []model.Operation{on(model.Create, 10, 20, writes("v2", 2))}
 	for range 40 {
@@ -475,7 +475,7 @@ func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 	judge(t, registerHistory(append(ops, on(model.Get, 102, 103, reads("v6", 6)))), guarantees{linearizability.Linearizable})
 }
 
-// TestUnknownDeletionsKeepTheirPreconditions has two deletions, and the delete
+// TestUnknownDeletionsKeepTheirPreconditions has two deletions, of which the delete
 // that was called first can only have made the second.
 func TestUnknownDeletionsKeepTheirPreconditions(t *testing.T) {
 	h := registerHistory([]model.Operation{on(model.Delete, 1, 2, deletesIf(10, model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown))})

@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestTwoCachesOfOneServer is what shows that a server's cache went on, whatever its
-// clients saw: unless its storage was replaced meanwhile, and only then.
+// TestTwoCachesOfOneServer has evidence that a server's cache continued, which holds unless
+// its storage was replaced meanwhile.
 func TestTwoCachesOfOneServer(t *testing.T) {
 	monotonic, expired, closed := guarantees{linearizability.Monotonic}, guarantees{linearizability.Expired}, guarantees{linearizability.Closed}
 	older := func() *model.History {
@@ -39,8 +39,8 @@ func TestTwoCachesOfOneServer(t *testing.T) {
 		from, by int64 // what shows it was called at, and had come by
 	}{
 		{"an older list", older, monotonic, 300, 510},
-		{"from what a witness shows to be held", held, expired, 440, 510},
-		{"an end beside a stream that went on", ended, closed, 440, 550},
+		{"from an RV that a witness proves held", held, expired, 440, 510},
+		{"an end beside a stream that continued", ended, closed, 440, 550},
 		{"an RV that the server had sent", reached, guarantees{linearizability.TooLarge}, 440, 500},
 	} {
 		for _, fault := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// chain is a client that lists at RV 5, watches up to RV 9, and resumes.
+// chain returns a client that lists at RV 5, watches up to RV 9, and resumes.
 func chain() *model.History {
 	stream := func(id int, rv, call, closed int64, events ...model.Event) model.Stream {
 		s := model.Stream{ID: id, Client: "c1", Server: "s1", Call: call, Return: call + 1, Closed: closed,
@@ -41,46 +41,46 @@ func reset(s *model.Stream, rv int64, events ...model.Event) {
 func TestJointsOfStreams(t *testing.T) {
 	resumable := guarantees{linearizability.Resumable}
 	judgeChanges(t, chain, []historyRow[func(*model.History)]{
-		{"as it should be", func(*model.History) {}, nil},
+		{"correct", func(*model.History) {}, nil},
 		{"after a bookmark", func(h *model.History) {
 			h.Streams[1].Events = append(h.Streams[1].Events, came(450, bookmark(14)))
 			h.Streams[2].RV = 14
 		}, nil},
-		{"after a stream that brought nothing", func(h *model.History) {
+		{"after a stream without events", func(h *model.History) {
 			reset(&h.Streams[1], 9)
 			reset(&h.Streams[2], 9, deleted(12))
 		}, nil},
-		{"again from the same stream, as the one in between brought nothing", func(h *model.History) {
+		{"from the same stream again, after one without events", func(h *model.History) {
 			reset(&h.Streams[1], 9)
 			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream = 2
 		}, nil},
-		{"on another server, which may have to catch up first", func(h *model.History) { h.Streams[2].Server = "s2" }, nil},
+		{"on another server, which may have to catch up", func(h *model.History) { h.Streams[2].Server = "s2" }, nil},
 		{"after an error that is not 410", func(h *model.History) {
 			h.Streams[1].Events = append(h.Streams[1].Events, came(450, failure(model.Unknown)))
 			h.Streams[1].Reason, h.Faults = model.ClosedByError, []model.Fault{fault("watch-break", 1, 1, "s1")}
 		}, nil},
-		{"at the moment at which the last event came", func(h *model.History) { h.Streams[1].Events[0].Time = h.Streams[2].Call }, nil},
+		{"at the time of the last event", func(h *model.History) { h.Streams[1].Events[0].Time = h.Streams[2].Call }, nil},
 		{"after initial events with a marked end", func(h *model.History) {
 			reset(&h.Streams[1], 9, added(9), added(4), added(7), initialEnd(11))
 			h.Streams[1].InitialEvents, h.Streams[1].ResumesStream = true, 0
 			reset(&h.Streams[2], 11, deleted(12))
 		}, nil},
-		{"after a block without a mark, whose order says nothing", func(h *model.History) {
+		{"after initial events without a mark, in no order", func(h *model.History) {
 			reset(&h.Streams[1], 0, added(9), added(4), added(7))
 			h.Streams[1].ResumesStream, h.Streams[1].Bookmarks = 0, false
 			reset(&h.Streams[2], 9, deleted(12))
 		}, nil},
-		{"a watch that nothing says the origin of: its client need not follow the protocol", func(h *model.History) {
+		{"a watch without an origin, of a client that need not follow the protocol", func(h *model.History) {
 			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream = 0
 		}, nil},
 
-		{"while the stream before it still brings something", func(h *model.History) {
+		{"while the stream before it still delivers events", func(h *model.History) {
 			h.Streams[1].Closed = 660
 			h.Streams[1].Events = append(h.Streams[1].Events, came(650, bookmark(14)))
 		}, nil},
-		{"nothing, as an informer may begin with initial events", func(h *model.History) {
+		{"an informer that begins with initial events", func(h *model.History) {
 			reset(&h.Streams[1], 9, added(9), added(4), added(7), initialEnd(11))
 			h.Streams[1].InitialEvents, h.Streams[1].ResumesStream = true, 0
 			reset(&h.Streams[2], 11, deleted(12))
@@ -88,25 +88,25 @@ func TestJointsOfStreams(t *testing.T) {
 		}, nil},
 
 		{"above the last RV seen", func(h *model.History) { reset(&h.Streams[2], 15) }, resumable},
-		{"above the last RV seen, over nothing", func(h *model.History) { h.Streams[2].RV = 13 }, resumable},
+		{"above the last RV seen, without lost events", func(h *model.History) { h.Streams[2].RV = 13 }, resumable},
 		{"below the last RV seen", func(h *model.History) {
 			reset(&h.Streams[2], 9, deleted(12), modified(15))
 		}, resumable},
 		{"below the list's RV", func(h *model.History) {
 			reset(&h.Streams[0], 4, modified(5), modified(7), added(9))
 		}, resumable},
-		{"from before what another stream had brought since", func(h *model.History) {
+		{"from the same stream as another one that delivered events", func(h *model.History) {
 			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream = 2
 		}, resumable},
-		{"a list again that had been continued", func(h *model.History) {
+		{"from the same list as another stream that delivered events", func(h *model.History) {
 			reset(&h.Streams[2], 5, modified(7))
 			h.Streams[2].ResumesStream, h.Streams[2].ResumesList = 0, 1
 		}, resumable},
-		{"something else", func(h *model.History) { h.Streams[2].Selector = model.Selector{Node: "n1"}; reset(&h.Streams[2], 12) }, resumable},
+		{"with another selector", func(h *model.History) { h.Streams[2].Selector = model.Selector{Node: "n1"}; reset(&h.Streams[2], 12) }, resumable},
 		{"a smaller scope", func(h *model.History) { h.Streams[2].Scope.Namespace = "b"; reset(&h.Streams[2], 12) }, resumable},
 		{"another client's stream", func(h *model.History) { h.Streams[2].Client = "c2" }, resumable},
-		{"after 410 instead of listing", func(h *model.History) {
+		{"after 410 without a relist", func(h *model.History) {
 			h.Streams[1] = model.Stream{ID: 3, Client: "c1", Server: "s1", RV: 9, Call: 400, Return: 401, Closed: 401, Err: model.Expired, ResumesStream: 2}
 			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream, h.Streams[2].Server = 2, "s2"
@@ -115,20 +115,20 @@ func TestJointsOfStreams(t *testing.T) {
 			h.Streams[1].Events = append(h.Streams[1].Events, came(450, failure(model.Expired)))
 			h.Streams[1].Reason, h.Faults = model.ClosedByError, []model.Fault{fault("watch-break", 1, 1, "s1")}
 		}, resumable},
-		{"a list that had failed", func(h *model.History) { h.Operations[0].Err, h.Operations[0].Objects = model.TooMany, nil }, resumable},
-		{"a list that had more pages", func(h *model.History) {
+		{"a failed list", func(h *model.History) { h.Operations[0].Err, h.Operations[0].Objects = model.TooMany, nil }, resumable},
+		{"an incomplete list", func(h *model.History) {
 			h.Operations[0].HasMore, h.Operations[0].Limit, h.Operations[0].Remaining = true, 1, 1
 			h.Operations[0].Objects = h.Operations[0].Objects[:1]
 		}, resumable},
 		{"a list before it returned", func(h *model.History) { h.Operations[0].Return = 201 }, resumable},
-		{"nothing, although an informer follows the protocol", func(h *model.History) {
+		{"an informer without an origin", func(h *model.History) {
 			h.Streams[2].ResumesStream = 0
 			h.Informers = []model.Informer{{Client: "c1", Server: "s1", Objects: []model.Object{*objectAt(15), *objectAt(9)}}}
 		}, resumable},
 	})
 }
 
-// TestOriginsThatTheHistoryLacks cannot be judged, which is not success.
+// TestOriginsThatTheHistoryLacks cannot be judged, which is inconclusive.
 func TestOriginsThatTheHistoryLacks(t *testing.T) {
 	h := chain()
 	h.Streams[2].ResumesStream = 99
@@ -141,7 +141,7 @@ func TestOriginsThatTheHistoryLacks(t *testing.T) {
 	require.Contains(t, linearizability.Check(h, lenient()).Reason, "continues a list that is not in the history")
 }
 
-// TestAWrongResumptionSaysWhatCameOfIt reads the witness.
+// TestAWrongResumptionSaysWhatCameOfIt checks the witness.
 func TestAWrongResumptionSaysWhatCameOfIt(t *testing.T) {
 	h := chain()
 	reset(&h.Streams[2], 15)
@@ -153,9 +153,9 @@ func TestAWrongResumptionSaysWhatCameOfIt(t *testing.T) {
 		"c1 received DELETED a/y (RV 12) again: it resumed stream 3 at RV 9, where the last RV seen was 12")
 }
 
-// TestJoinedStreamsAreTheSpecification is what the rule stands for: what a
-// client that follows the protocol was brought between two lists is, joined,
-// exactly what one stream would have been owed.
+// TestJoinedStreamsAreTheSpecification proves what the rule guarantees: the events that
+// a client that follows the protocol receives between two lists are, joined, exactly
+// those that one stream would be owed.
 func TestJoinedStreamsAreTheSpecification(t *testing.T) {
 	joints, events := 0, 0
 	for seed := range uint64(100) {
@@ -192,7 +192,7 @@ func TestJoinedStreamsAreTheSpecification(t *testing.T) {
 	require.Greater(t, events, 300)
 }
 
-// chainsOf returns the streams of a client, those together that continue one list.
+// chainsOf returns the streams of a client, grouped by the list that they continue.
 func chainsOf(h *model.History, client string) [][]*model.Stream {
 	var chains [][]*model.Stream
 	for s := range model.Each(h.Streams) {

@@ -17,14 +17,14 @@ func TestRevision(t *testing.T) {
 		broken  guarantees
 		unsound bool
 	}{
-		{"as it is", func(*model.Truth) {}, nil, false},
+		{"unchanged", func(*model.Truth) {}, nil, false},
 		{"no changes", func(truth *model.Truth) { truth.Changes = nil }, nil, false},
-		{"compactions that rise", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 3}, {RV: 20}} }, nil, false},
+		{"increasing compactions", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 3}, {RV: 20}} }, nil, false},
 		{"a revision twice", func(truth *model.Truth) { truth.Changes[1].RV = 2 }, broken, true},
-		{"a revision that falls", func(truth *model.Truth) { truth.Changes[2].RV = 3 }, broken, true},
+		{"a revision that decreases", func(truth *model.Truth) { truth.Changes[2].RV = 3 }, broken, true},
 		{"a change after the last revision", func(truth *model.Truth) { truth.Revision = 14 }, broken, true},
-		{"a compaction that falls", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 5}, {RV: 5}} }, broken, false},
-		{"a compaction of the future", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 21}} }, broken, false},
+		{"a compaction that does not increase", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 5}, {RV: 5}} }, broken, false},
+		{"a compaction above the last revision", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 21}} }, broken, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := closedStream(model.Stream{RV: 2}, added(4))

@@ -8,8 +8,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestADisagreementIsInconclusive has walks that have not looked, or have found
-// something where there is nothing.
+// TestADisagreementIsInconclusive has walks that have no findings, or a false positive.
 func TestADisagreementIsInconclusive(t *testing.T) {
 	object := func(rv int64) model.Object { return model.Object{Name: "x", Value: "v", RV: rv} }
 	history := &model.History{Truth: model.Truth{Revision: 3, Changes: []model.Change{{RV: 2, Object: object(2)}, {RV: 3, Object: object(3)}}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// searching judges every stream by the search as well, whatever its size.
+// searching checks every stream by the search as well, whatever its size.
 func searching() linearizability.Config {
 	config := lenient()
 	config.SearchEvents, config.SearchChanges, config.SearchTimeout = 1<<20, 1<<20, 0
@@ -26,9 +26,9 @@ func agree(t require.TestingT, h *model.History) linearizability.Verdict {
 	return verdict
 }
 
-// distort changes one thing about one stream, likely for the worse. Unlike the
-// tamperings, it keeps clear of nothing: not of blocks without a mark, where what is
-// wrong in one reading is right in another, and not of requests.
+// distort changes one thing about one stream, and probably breaks it. Unlike the
+// tamperings, it also changes initial events without a mark, where what is wrong in one
+// interpretation is right in another, and requests.
 func distort(c chooser, h *model.History) {
 	if len(h.Streams) == 0 {
 		return
@@ -105,8 +105,8 @@ func distortEvents(c chooser, h *model.History, s *model.Stream) {
 	}
 }
 
-// drawHistory draws a history of at most so many steps, and edits and distorts
-// it at most so often.
+// drawHistory draws a history of at most the given number of steps, with at most the
+// given number of edits and distortions.
 func drawHistory(t *rapid.T, maxSteps, maxEdits, maxDistortions int) *model.History {
 	c := rapidChooser{t}
 	h := generate(c, rapid.IntRange(1, maxSteps).Draw(t, "steps"))
@@ -120,17 +120,17 @@ func drawHistory(t *rapid.T, maxSteps, maxEdits, maxDistortions int) *model.Hist
 	return h
 }
 
-// TestWalkAndSearchAgree is the property that the linear-time rules are held to:
-// on every small history that can be drawn, sound, edited or distorted, they
-// accept exactly the streams that the specification allows.
+// TestWalkAndSearchAgree is the property that defines the linear-time rules: on
+// every small history that can be drawn, sound, edited or distorted, they accept
+// exactly the streams that the specification allows.
 func TestWalkAndSearchAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		agree(t, drawHistory(t, 80, 2, 4))
 	})
 }
 
-// TestWalkAndSearchAgreeOnMany covers more ground than rapid can in the time,
-// and sees to it that both sides of the property are reached.
+// TestWalkAndSearchAgreeOnMany covers more than rapid can in the time, and requires
+// that both sides of the property are reached.
 func TestWalkAndSearchAgreeOnMany(t *testing.T) {
 	searched, failed, passed := 0, 0, 0
 	for seed := range uint64(1500) {
@@ -155,7 +155,7 @@ func TestWalkAndSearchAgreeOnMany(t *testing.T) {
 	require.Greater(t, passed, 100)
 }
 
-// TestALargeStreamIsNotSearched sets each limit just below what there is.
+// TestALargeStreamIsNotSearched sets each limit just below the actual size.
 func TestALargeStreamIsNotSearched(t *testing.T) {
 	h := closedStream(model.Stream{RV: 2}, added(4), modified(5))
 	config := searching()
@@ -167,8 +167,8 @@ func TestALargeStreamIsNotSearched(t *testing.T) {
 	require.Zero(t, linearizability.Check(h, config).Counts.Searched)
 }
 
-// TestWhatTheSearchHasFound keeps the mistakes of the walk that the search found,
-// each rare enough to be missed by a few hundred draws.
+// TestWhatTheSearchHasFound has the bugs of the walk that the search found, each rare
+// enough to be missed by a few hundred draws.
 func TestWhatTheSearchHasFound(t *testing.T) {
 	x, y, z := added(7), added(4), added(9)
 	marked, plain := model.Stream{InitialEvents: true, Bookmarks: true}, model.Stream{RV: 0}
@@ -183,19 +183,19 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 		change  func(*model.History)
 		broken  guarantees
 	}{
-		{"a bookmark nobody asked for", closedStream(model.Stream{RV: 2}, bookmark(3)), nil, guarantees{linearizability.Bookmarked}},
+		{"a bookmark that was not requested", closedStream(model.Stream{RV: 2}, bookmark(3)), nil, guarantees{linearizability.Bookmarked}},
 		{"a mark at no RV", closedStream(model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Name: "none"}}, initialEnd(0)), nil,
 			guarantees{linearizability.InitialEnd}},
-		{"a mark on what is no bookmark", closedStream(marked, x, y, with(z, func(e *model.Event) { e.InitialEnd = true })), nil,
+		{"a mark that is not a bookmark", closedStream(marked, x, y, with(z, func(e *model.Event) { e.InitialEnd = true })), nil,
 			guarantees{linearizability.InitialEnd}},
 		{"an unknown type in a block", closedStream(marked, x, with(y, func(e *model.Event) { e.Type = "CHANGED" }), z, initialEnd(10)), nil,
 			guarantees{linearizability.Typed}},
 		{"a change before its commit", closedStream(model.Stream{RV: 7}, z), written, guarantees{linearizability.Faithful}},
-		{"a block that is not yet", closedStream(model.Stream{RV: 0, Scope: model.Scope{Namespace: "b"}}, z), written,
+		{"initial events ahead of etcd", closedStream(model.Stream{RV: 0, Scope: model.Scope{Namespace: "b"}}, z), written,
 			guarantees{linearizability.Faithful, linearizability.Initial}},
 		{"part of a block with another RV", closedStream(plain, with(x, func(e *model.Event) { e.RV = 5 })), nil,
 			guarantees{linearizability.Initial, linearizability.Faithful}},
-		{"no mark, as the stream had failed", closedStream(marked, x, y, z, failure(model.Unknown)), open, nil},
+		{"no mark, because the stream failed", closedStream(marked, x, y, z, failure(model.Unknown)), open, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.change != nil {

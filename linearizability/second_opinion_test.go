@@ -15,33 +15,33 @@ import (
 )
 
 // This file judges histories a second time from etcd's and Kubernetes' published
-// rules, by code that shares nothing with the oracle but the types of a history:
-// no store, no transitions, no bounds, no state machine. It takes its time. It
-// writes out the whole resource at every revision, and what a stream should have
-// received from every RV that it can have begun at, and compares texts.
+// rules, by code that shares only the types of a history with the oracle: no store,
+// no transitions, no bounds, no state machine. It is slow. It writes out the whole
+// resource at every revision, and what a stream should have received from every RV
+// that it can have begun at, and compares texts.
 //
-// etcd's guarantees of a watch (etcd.io, "KV API guarantees") and what is made of
-// them where the client is Kubernetes' and not etcd's:
+// etcd's guarantees for a watch (etcd.io, "KV API guarantees") and what they mean for
+// clients of Kubernetes:
 //
-//   - Ordered, unique, reliable: as published, of the changes after the initial
-//     block. The block is Kubernetes' own, and in no order.
-//   - Atomic: all events of a revision come together. Kubernetes changes one
-//     object in a revision, so there is nothing to come apart.
+//   - Ordered, unique, reliable: as published, for the changes after the initial
+//     events, which are Kubernetes' own, and in no order.
+//   - Atomic: all events of a revision arrive together. Kubernetes changes one
+//     object in a revision, so this is trivial.
 //   - Resumable: a watch can be established again after the last revision seen.
-//     That what is left of a stream is then owed again is a property of the
-//     specification (model, TestAStreamResumesAnywhere); whether a cache still
-//     has it is for Expired. etcd loses it only by compaction, a cache also by
+//     That the rest of a stream is then owed again is a property of the
+//     specification (model, TestAStreamResumesAnywhere); Expired judges whether a
+//     cache still has it. etcd loses it only by compaction, a cache also by
 //     dropping the oldest of its window.
 //   - Bookmarkable: progress notifications guarantee all events up to them.
-//     Kubernetes' bookmarks are that; etcd's come to whoever asks, these only to
+//     Kubernetes' bookmarks do too; etcd sends its own on request, Kubernetes only to
 //     watches that allow them.
 //
-// And where the published rules say more than the oracle demands:
+// And where the published rules are stricter than the oracle:
 //
 //   - A watch without an RV starts at "most recent" in Kubernetes' table. The
-//     cacher serves any state it has, unless initial events are asked for.
-//   - etcd's events carry what was written; a selector's do not. What leaves a
-//     selection is DELETED, with its last state within (API concepts, and
+//     cacher serves any state it has, unless initial events are requested.
+//   - etcd's events carry what was written; those with a selector do not. An object that
+//     no longer matches is DELETED, with its last matching state (API concepts, and
 //     watch.Event).
 type secondOpinion struct {
 	h *model.History
@@ -69,7 +69,7 @@ func newSecondOpinion(h *model.History) *secondOpinion {
 	return o
 }
 
-// selected is what a query selects at a revision.
+// selected returns what a query selects at a revision.
 func (o *secondOpinion) selected(scope model.Scope, selector model.Selector, rv int64) map[string]model.Object {
 	found := map[string]model.Object{}
 	for name, object := range o.content[min(max(rv, 0), int64(len(o.content))-1)] {
@@ -137,8 +137,8 @@ func (o *secondOpinion) commits(each func(op *model.Operation, rv int64)) {
 	}
 }
 
-// newest is the highest revision there can have been at a time: whatever was
-// called later has a higher one.
+// newest returns the highest revision that etcd can have reached by a time: writes
+// called later have higher ones.
 func (o *secondOpinion) newest(time int64) int64 {
 	newest := o.h.Truth.Revision
 	o.commits(func(op *model.Operation, rv int64) {
@@ -149,7 +149,7 @@ func (o *secondOpinion) newest(time int64) int64 {
 	return newest
 }
 
-// told is the highest revision that anybody had been told of before a time, or the
+// told returns the highest revision that anybody had observed before a time, or the
 // given client at that time.
 func (o *secondOpinion) told(client string, time int64) (highest int64) {
 	tell := func(who string, at, rv int64) {
@@ -175,8 +175,8 @@ func (o *secondOpinion) told(client string, time int64) (highest int64) {
 	return highest
 }
 
-// alone is the client of an operation, if it never has two operations at a time and
-// this one takes some; empty otherwise.
+// alone returns the client of an operation, if it never has concurrent operations and
+// this one takes time; empty otherwise.
 func (o *secondOpinion) alone(op *model.Operation) string {
 	for i := range o.h.Operations {
 		for j := range o.h.Operations[:i] {
@@ -225,7 +225,7 @@ func (o *secondOpinion) allows(s *model.Stream) bool {
 		}
 	}
 	if len(events) == 0 && !open {
-		return true // nothing has come yet
+		return true // nothing has arrived yet
 	}
 	for rv := oldest; rv <= max(oldest, o.h.Truth.Revision); rv++ {
 		if o.begins(s, events, rv, open) {
@@ -262,8 +262,8 @@ func (o *secondOpinion) begins(s *model.Stream, events []model.Event, rv int64, 
 	case mustMark:
 		return seen == len(events) && !open && !tooNew
 	}
-	// The state was real by the time that the last of it came, if anything had to
-	// be sent at all.
+	// The state existed by the time that the last of it arrived, if anything had to be
+	// sent at all.
 	last := o.h.Truth.Revision
 	if seen > 0 {
 		last = o.newest(events[seen-1].Time)
@@ -276,7 +276,7 @@ func (o *secondOpinion) begins(s *model.Stream, events []model.Event, rv int64, 
 	return o.follows(s, events[seen:], rv, open)
 }
 
-// follows judges what comes after a revision: ordered, unique, reliable and
+// follows judges the events after a revision: ordered, unique, reliable and
 // bookmarkable, and complete if the stream was open at the end.
 func (o *secondOpinion) follows(s *model.Stream, events []model.Event, after int64, open bool) bool {
 	expected := o.expected(s, after)
@@ -301,8 +301,8 @@ func (o *secondOpinion) follows(s *model.Stream, events []model.Event, after int
 	return !open || sent == len(expected)
 }
 
-// allowsList reports whether a list that is not paged is as published, in
-// Kubernetes' table of resourceVersion and resourceVersionMatch.
+// allowsList reports whether a list without pages conforms to Kubernetes' table of
+// resourceVersion and resourceVersionMatch.
 func (o *secondOpinion) allowsList(op *model.Operation) bool {
 	if op.ResultRV < 1 || op.ResultRV > o.newest(op.Return) {
 		return false
@@ -328,12 +328,12 @@ func (o *secondOpinion) allowsList(op *model.Operation) bool {
 	return op.ResultRV >= op.RV // "Any", "Not older than"
 }
 
-// aboutOneStream are the guarantees that one stream keeps or breaks by itself.
+// aboutOneStream are the guarantees of a single stream.
 var aboutOneStream = guarantees{linearizability.Ordered, linearizability.Unique, linearizability.Reliable, linearizability.Typed,
 	linearizability.Faithful, linearizability.Scoped, linearizability.Initial, linearizability.InitialEnd, linearizability.Bookmarked,
 	linearizability.LastError, linearizability.Delivered}
 
-// aboutOneList are those of a list that is not paged.
+// aboutOneList are those of a list without pages.
 var aboutOneList = guarantees{linearizability.ExactState, linearizability.MostRecent, linearizability.NotOlderThan,
 	linearizability.Exact, linearizability.Any, linearizability.Paged}
 
@@ -385,8 +385,8 @@ func TestTheSecondOpinionAgrees(t *testing.T) {
 	})
 }
 
-// TestTheSecondOpinionAgreesOnMany sees to it that both have much to accept and
-// much to reject.
+// TestTheSecondOpinionAgreesOnMany requires that both have much to accept and much to
+// reject.
 func TestTheSecondOpinionAgreesOnMany(t *testing.T) {
 	accepted, rejected := 0, 0
 	for seed := range uint64(1500) {

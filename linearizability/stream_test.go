@@ -17,7 +17,7 @@ func TestStreamFromAnRV(t *testing.T) {
 	judgeStreams(t, []streamRow{
 		{"everything in order", from2, []model.Event{added(4), modified(5), modified(7), added(9), deleted(12), modified(15)}, nil},
 		{"nothing yet", from2, nil, nil},
-		{"the beginning only", from2, []model.Event{added(4)}, nil},
+		{"only the beginning", from2, []model.Event{added(4)}, nil},
 		{"bookmarks between, at and after changes, and again", from2, []model.Event{
 			bookmark(2), added(4), bookmark(4), bookmark(4), modified(5), bookmark(6)}, nil},
 		{"a start in the future", model.Stream{RV: 1000}, nil, nil},
@@ -31,27 +31,27 @@ func TestStreamFromAnRV(t *testing.T) {
 		{"below the start", model.Stream{RV: 6}, []model.Event{modified(5), modified(7)}, unique},
 		{"a gap before an event", from2, []model.Event{modified(5)}, reliable},
 		{"a lost deletion", from2, []model.Event{added(4), modified(5), modified(7), added(9), modified(15)}, reliable},
-		{"a gap right after an event that is wrong in itself", from2, []model.Event{modified(4), modified(7)},
+		{"a gap right after a wrong event", from2, []model.Event{modified(4), modified(7)},
 			guarantees{linearizability.Typed, linearizability.Reliable}},
 		{"a gap before a bookmark", from2, []model.Event{bookmark(4)}, guarantees{linearizability.Reliable, linearizability.Bookmarked}},
 		{"a bookmark too early", from2, []model.Event{bookmark(4), added(4)}, bookmarked},
-		{"a bookmark below the one before", from2, []model.Event{added(4), modified(5), bookmark(6), bookmark(5)}, bookmarked},
-		{"a bookmark below the event before", from2, []model.Event{added(4), modified(5), bookmark(4)}, bookmarked},
+		{"a bookmark below an earlier one", from2, []model.Event{added(4), modified(5), bookmark(6), bookmark(5)}, bookmarked},
+		{"a bookmark below an earlier event", from2, []model.Event{added(4), modified(5), bookmark(4)}, bookmarked},
 		{"a bookmark below the start", from2, []model.Event{bookmark(1)}, bookmarked},
-		{"a bookmark beyond etcd", from2, []model.Event{bookmark(21), added(4)}, bookmarked},
-		{"an end of initial events nobody asked for", from2, []model.Event{added(4), initialEnd(4)}, guarantees{linearizability.InitialEnd}},
+		{"a bookmark ahead of etcd", from2, []model.Event{bookmark(21), added(4)}, bookmarked},
+		{"an initial-events-end bookmark that was not requested", from2, []model.Event{added(4), initialEnd(4)}, guarantees{linearizability.InitialEnd}},
 		{"MODIFIED for a create", from2, []model.Event{modified(4)}, typed},
-		{"MODIFIED for what enters", webFrom0, []model.Event{modified(2)}, typed},
-		{"what never matched", webFrom0, []model.Event{added(2), added(4)}, typed},
-		{"MODIFIED with the new object for what leaves", webFrom0, []model.Event{
+		{"MODIFIED for an object that starts to match", webFrom0, []model.Event{modified(2)}, typed},
+		{"an object that never matched", webFrom0, []model.Event{added(2), added(4)}, typed},
+		{"MODIFIED with the new object for one that no longer matches", webFrom0, []model.Event{
 			added(2), modified(5), modified(7)},
 			guarantees{linearizability.Typed, linearizability.Faithful}},
 		{"an unknown type", from2, []model.Event{with(added(4), func(e *model.Event) { e.Type = "CHANGED" })}, typed},
-		{"DELETED with the new object for what leaves", webFrom0, []model.Event{added(2), modified(5), deleted(7)}, faithful},
+		{"DELETED with the new object for one that no longer matches", webFrom0, []model.Event{added(2), modified(5), deleted(7)}, faithful},
 		{"DELETED at the RV of the last state", webFrom0, []model.Event{
 			added(2), modified(5), with(leave(5, 7), func(e *model.Event) { e.Object.RV = 5 })},
 			faithful},
-		{"DELETED of what was deleted at the RV of its last state", from2, []model.Event{
+		{"DELETED of a deleted object at the RV of its last state", from2, []model.Event{
 			added(4), modified(5), modified(7), added(9),
 			with(deleted(12), func(e *model.Event) { e.RV, e.Object.RV = 4, 4 }), modified(15)},
 			faithful},
@@ -72,8 +72,8 @@ func TestStreamFromAnRV(t *testing.T) {
 	})
 }
 
-// TestWhatFollowsAnErrorWithoutACache is whatever a store was about to send: here an event
-// again, and another ERROR.
+// TestWhatFollowsAnErrorWithoutACache has pending events of a store: a duplicate, and
+// another ERROR.
 func TestWhatFollowsAnErrorWithoutACache(t *testing.T) {
 	for watches, broken := range map[int]guarantees{model.Uncounted: nil, 1: {linearizability.LastError, linearizability.Unique}} {
 		h := closedStream(model.Stream{RV: 2, Timeout: 1}, added(4), failure(model.Expired), added(4), failure(model.Unknown))

@@ -18,17 +18,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// tampering edits one kind of record in one way. Where no correct server can have done
-// what the edited history says, the oracle has to notice; elsewhere it must be free to
-// be silent.
+// tampering edits one kind of record in one way. If no correct server can have done what
+// the edited history says, the oracle must notice; otherwise it may or may not.
 type tampering struct {
 	subject, edit string
 	// places are where a history can be edited so.
 	places func(*model.History) []tampered
-	// silence says why the oracle is right not to notice, where it does not have to.
+	// silence says why the oracle need not notice, where it does not.
 	silence string
-	// want are the guarantees of which one is reported wherever the edit is made. It is
-	// empty if what an edit breaks depends on its place.
+	// want are the guarantees of which one is reported wherever the edit is made, empty if
+	// that depends on the place.
 	want guarantees
 }
 
@@ -37,12 +36,12 @@ func (k *tampering) name() string { return k.subject + ": " + k.edit }
 // tampered is one edit of one record.
 type tampered struct {
 	apply func()
-	// harmless reports whether a correct server can have done what the history says
-	// once it is edited. It is asked only if the oracle noticed nothing.
+	// harmless reports whether a correct server can have done what the edited history
+	// says. It is called only if the oracle noticed nothing.
 	harmless func(*secondOpinion) bool
 }
 
-// at is an edit of each record that find returns. Without harmless, each has to be noticed.
+// at is an edit of each record that find returns. Without harmless, each must be noticed.
 func at[T any](subject, edit, silence string, find func(*model.History) []T, apply func(*model.History, T),
 	harmless func(T, *secondOpinion) bool) tampering {
 	return tampering{subject: subject, edit: edit, silence: silence, places: func(h *model.History) []tampered {
@@ -65,7 +64,7 @@ func (k tampering) as(want ...*linearizability.Guarantee) tampering {
 	return k
 }
 
-// inflict makes the edit at one of its places. It reports whether there is one.
+// inflict makes the edit at one of its places, and reports whether there is one.
 func (k *tampering) inflict(c chooser, h *model.History) bool {
 	places := k.places(h)
 	if len(places) > 0 {
@@ -101,7 +100,7 @@ const (
 var tamperings = slices.Concat(eventTamperings, streamTamperings, resumptionTamperings, listTamperings, getTamperings,
 	writeTamperings, informerTamperings, serverTamperings, recordTamperings, exchangeTamperings, mutationTamperings)
 
-// certain are those that break a guarantee wherever they are made.
+// certain are those that always break a guarantee.
 var certain = slices.DeleteFunc(slices.Clone(tamperings), func(k tampering) bool { return len(k.want) == 0 })
 
 // tamperTally counts the edits of one kind.
@@ -118,14 +117,14 @@ func (t *tamperTally) note(verdict linearizability.Verdict) {
 	}
 }
 
-// guaranteesReported lists the guarantees, the one that was reported most often first.
+// guaranteesReported lists the guarantees, the most often reported first.
 func (t *tamperTally) guaranteesReported() string {
 	mostFirst := func(a, b string) int { return cmp.Or(t.by[b]-t.by[a], cmp.Compare(a, b)) }
 	return strings.Join(slices.SortedFunc(maps.Keys(t.by), mostFirst), ", ")
 }
 
-// tamper makes one kind of edit in one history again and again, each time in a
-// copy, and returns the edits that had to be noticed and were not.
+// tamper makes one kind of edit in one history repeatedly, each time in a copy, and
+// returns the edits that should have been noticed but were not.
 func tamper(t require.TestingT, kind tampering, seed uint64, tally *tamperTally) (missed []string) {
 	for n := range *tamperPlaces {
 		h := generate(randomChooser{rand.New(rand.NewPCG(seed, 6))}, 150)
@@ -153,8 +152,8 @@ func requireOneOf(t require.TestingT, verdict linearizability.Verdict, want guar
 	require.True(t, reported, "%s: want one of %v, got %v", edit, want, verdict.Violations)
 }
 
-// TestTamperingIsNoticed makes all edits at some places of some histories, and
-// requires that each which has to be noticed is.
+// TestTamperingIsNoticed makes all edits at some places of some histories, and requires
+// that each one is noticed if it must be.
 func TestTamperingIsNoticed(t *testing.T) {
 	tallies := make([]tamperTally, len(tamperings))
 	var missed []string
@@ -201,7 +200,7 @@ func TestTamperingIsDocumented(t *testing.T) {
 	}
 }
 
-// tamperTable renders what became of the edits.
+// tamperTable renders the results of the edits.
 func tamperTable(tallies []tamperTally) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# What tampering the oracle notices

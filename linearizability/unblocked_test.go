@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// wrote is the acknowledged update that made the change at RV 15, wroteAt one at another RV.
+// wrote returns the acknowledged update that made the change at RV 15, wroteAt one at another RV.
 func wrote(returned int64) model.Operation {
 	return changed(wroteAt(15, returned), func(op *model.Operation) { op.ID = 1 })
 }
@@ -22,7 +22,7 @@ func wroteAt(rv, returned int64) model.Operation {
 		RV: model.RVUnset, Object: &object, Call: returned - second, Return: returned, ResultRV: rv}
 }
 
-// stalled is an open stream of a client that does not read.
+// stalled returns an open stream of a stalled consumer.
 func stalled() model.Stream {
 	return model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending}
 }
@@ -44,24 +44,24 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 		broken guarantees
 	}{
 		{"at once", reader, stalled(), written, late(0), 1, nil},
-		{"before the writer knew", reader, stalled(), written, late(-time.Millisecond), 1, nil},
+		{"before the write was acknowledged", reader, stalled(), written, late(-time.Millisecond), 1, nil},
 		{"within the budget", reader, stalled(), written, late(2 * time.Second), 1, nil},
-		{"beside a slow one", reader, changed(stalled(), func(s *model.Stream) { s.Consumer = "slow" }), written, late(time.Second), 1, nil},
+		{"beside a slow consumer", reader, changed(stalled(), func(s *model.Stream) { s.Consumer = "slow" }), written, late(time.Second), 1, nil},
 
-		// These are late, and no stalled consumer is to blame, or nobody can tell. Those that
-		// are late for no reason at all are not prompt.
-		{"nobody is in the way", reader, changed(stalled(), func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, prompt},
-		{"in the way of another server", reader, changed(stalled(), func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, prompt},
+		// These are late, but not certainly because of a stalled consumer. Those that are late
+		// without any reason break Prompt.
+		{"no slow consumer", reader, changed(stalled(), func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, prompt},
+		{"a stalled consumer of another server", reader, changed(stalled(), func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, prompt},
 		{"read from another server", model.Stream{RV: 12, Consumer: "fast", Server: "s2"}, stalled(), written, late(9 * time.Second), 0, prompt},
-		{"gone before", reader, changed(stalled(), func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, prompt},
-		{"there only after", reader, changed(stalled(), func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, prompt},
-		{"the idler never got its stream", reader, changed(stalled(), func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, prompt},
-		{"the reader dawdles itself", model.Stream{RV: 12, Consumer: "hiccuping"}, stalled(), written, late(9 * time.Second), 0, nil},
+		{"left before", reader, changed(stalled(), func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, prompt},
+		{"opened later", reader, changed(stalled(), func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, prompt},
+		{"the stalled client's watch failed", reader, changed(stalled(), func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, prompt},
+		{"the reader is not fast", model.Stream{RV: 12, Consumer: "hiccuping"}, stalled(), written, late(9 * time.Second), 0, nil},
 		{"written before the run had settled", reader, stalled(), 5, late(9 * time.Second), 0, nil},
 		{"part of the stream's start", model.Stream{RV: 12, Consumer: "fast", Return: 22 * second}, stalled(), written, late(9 * time.Second), 0, guarantees{linearizability.Answered}},
 
 		{"too late", reader, stalled(), written, late(2*time.Second + 1), 1, guarantees{linearizability.Unblocked}},
-		{"too late beside a slow one", reader, changed(stalled(), func(s *model.Stream) { s.Consumer = "slow" }), written, late(3 * time.Second), 1,
+		{"too late beside a slow consumer", reader, changed(stalled(), func(s *model.Stream) { s.Consumer = "slow" }), written, late(3 * time.Second), 1,
 			guarantees{linearizability.Unblocked}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -79,11 +79,11 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 	}
 }
 
-// A stream that begins with a backlog may be late for as long as the backlog
-// takes; one that has caught up once may not be late again.
+// A stream that begins with a backlog may be late as long as the backlog lasts; once
+// it has caught up, it must not be late again.
 func TestABacklogTakesItsTime(t *testing.T) {
 	update := func(rv, returned int64) model.Operation { return wroteAt(rv, returned*second) }
-	// The first is of the time before the run had settled, and judged by nobody.
+	// The first is before the run has settled, and not judged.
 	writes := []model.Operation{update(5, 5), update(7, 18), update(15, 26)}
 	quick := []model.Operation{update(5, 10), update(7, 11), update(15, 12)}
 	read := func(first, then, last int64) []model.Event {
@@ -97,7 +97,7 @@ func TestABacklogTakesItsTime(t *testing.T) {
 	}{
 		{"at once", writes, read(6, 18, 26), nil},
 		{"one after the other", writes, read(7, 19, 27), nil},
-		{"late, and on the heels of the backlog", writes, read(20, 21, 28), nil},
+		{"late, right behind the backlog", writes, read(20, 21, 28), nil},
 		{"late, at the end of the backlog", quick, read(12, 13, 15), nil},
 		{"late, after the backlog", writes, read(7, 21, 27), guarantees{linearizability.Unblocked}},
 		{"late again after it had caught up", writes, read(20, 20, 30), guarantees{linearizability.Unblocked}},
@@ -112,7 +112,7 @@ func TestABacklogTakesItsTime(t *testing.T) {
 	}
 }
 
-// One of the initial events may come well in time while others are still on the wire.
+// One of the initial events may arrive well in time while others are still on the wire.
 func TestInitialEventsAreABacklog(t *testing.T) {
 	h := quietHistory(model.Stream{Consumer: "fast", Scope: model.Scope{Namespace: "a"}}, 40,
 		received(10, added(7)), received(20, added(4)),

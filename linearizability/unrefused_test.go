@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestWatchesThatHadToBeRefused is a stream from an RV that the server is known
-// to hold no more, opened at 520. Another watch had been refused at 510.
+// TestWatchesThatHadToBeRefused has a stream from an RV that the server certainly no
+// longer holds, opened at 520. Another watch was refused at 510.
 func TestWatchesThatHadToBeRefused(t *testing.T) {
 	expired := guarantees{linearizability.Expired}
 	served := func(server string, rv, call int64, events ...model.Event) model.Stream {
@@ -26,28 +26,28 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 		faults  []model.Fault
 		broken  guarantees
 	}{
-		{"from above what was refused", refused(model.Stream{RV: 7}, model.Expired, false), served("s1", 8, 520, whole...), nil, nil},
+		{"from above the refused RV", refused(model.Stream{RV: 7}, model.Expired, false), served("s1", 8, 520, whole...), nil, nil},
 		{"on another server", before, served("s2", 8, 520, whole...), nil, nil},
 		{"before the refusal was answered", before, served("s1", 8, 510, whole...), nil, nil},
-		{"without a start, so that nothing is too old", before, served("s1", 0, 520, added(7), added(9)), nil, nil},
-		{"ended before anything came, as by a cache that relists", before, served("s1", 8, 520), nil, nil},
+		{"without an RV, so that nothing is too old", before, served("s1", 0, 520, added(7), added(9)), nil, nil},
+		{"ended before any event, as by a cache that relists", before, served("s1", 8, 520), nil, nil},
 		{"refused for another reason", refused(model.Stream{RV: 8}, model.TooMany, false), served("s1", 8, 520, whole...), nil, nil},
-		{"from what a new cache lists at least", nobody, served("s1", 12, 520, modified(15)), restarted, nil},
+		{"from the minimum RV of the new cache's first list", nobody, served("s1", 12, 520, modified(15)), restarted, nil},
 		{"from before a restart of another server", nobody, served("s2", 8, 520, whole...), restarted, nil},
 		{"opened while the server was restarted", nobody, served("s1", 8, 460, whole...), restarted, nil},
-		{"from before what was written while the server was down, and may have been listed before it", nobody,
+		{"from before a write while the server was down, which the first list may lack", nobody,
 			served("s1", 8, 520, whole...), []model.Fault{fault("apiserver-crash", 350, 460, "s1")}, nil},
 		{"from before a watch broke, which the cache may not have noticed", nobody, served("s1", 8, 520, whole...),
 			[]model.Fault{fault("watch-break", 450, 460, "s1")}, nil},
 
-		{"from what was refused", before, served("s1", 8, 520, whole...), nil, expired},
-		{"from below what was refused by an event", refused(model.Stream{RV: 8}, model.Expired, true), served("s1", 7, 520, whole...), nil, expired},
+		{"from the refused RV", before, served("s1", 8, 520, whole...), nil, expired},
+		{"from below an RV that was refused by an event", refused(model.Stream{RV: 8}, model.Expired, true), served("s1", 7, 520, whole...), nil, expired},
 		{"with a gap", before, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Expired, linearizability.Reliable}},
 		{"with a bookmark", before, served("s1", 8, 520, bookmark(8)), nil, guarantees{linearizability.Expired}},
 		{"from before the server was restarted", nobody, served("s1", 8, 520, whole...), restarted, expired},
 		{"with a gap, from before a crash", nobody, served("s1", 8, 520, gap...),
 			[]model.Fault{fault("apiserver-crash", 450, 460, "s1")}, guarantees{linearizability.Expired, linearizability.Reliable}},
-		{"nothing known, but a gap", nobody, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Reliable}},
+		{"a gap alone", nobody, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Reliable}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := listHistory(acknowledged(), upcoming())
@@ -63,7 +63,7 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 	}
 }
 
-// TestRequestsFromTheFuture is etcd at revision 14 at most until 600.
+// TestRequestsFromTheFuture has etcd at revision 14 at most until 600.
 func TestRequestsFromTheFuture(t *testing.T) {
 	large := linearizability.TooLarge
 	get := func(rv int64, code model.Code) model.Operation {
@@ -87,11 +87,11 @@ func TestRequestsFromTheFuture(t *testing.T) {
 		stream model.Stream
 		broken guarantees
 	}{
-		{"a get of what etcd may have", get(14, model.OK), nothing, nil},
-		{"a get that found nothing there", get(14, model.NotFound), nothing, nil},
+		{"a get at an RV that etcd may have reached", get(14, model.OK), nothing, nil},
+		{"a get that found nothing at such an RV", get(14, model.NotFound), nothing, nil},
 		{"a watch from the future waits for it", none, stream(model.Stream{RV: 30}), nil},
-		{"initial events that never came", none, stream(model.Stream{RV: 30, InitialEvents: true}), nil},
-		{"a get that got there in time", changed(get(15, model.OK), func(op *model.Operation) {
+		{"initial events that never arrived", none, stream(model.Stream{RV: 30, InitialEvents: true}), nil},
+		{"a get that waited for the RV", changed(get(15, model.OK), func(op *model.Operation) {
 			op.Return, op.ResultRV, op.Objects = 620, 15, []model.Object{*objectAt(15)}
 		}), nothing, nil},
 
@@ -113,8 +113,8 @@ func TestRequestsFromTheFuture(t *testing.T) {
 	}
 }
 
-// TestTheHighestRefusalCounts is a server that refused an RV, and then a lower
-// one: what lies between is no longer held either.
+// TestTheHighestRefusalCounts has a server that refused an RV, and then a lower one:
+// RVs in between are no longer held either.
 func TestTheHighestRefusalCounts(t *testing.T) {
 	h := listHistory(acknowledged(), upcoming())
 	low := refused(model.Stream{RV: 5}, model.Expired, false)

@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestWhatCachesHeld is a watch from RV 9 that is called at 18 s, and refused or ended at
-// 20 s, of a server whose cache was filled at 10 s, as its watch had broken, and dropped
-// what was not newer than RV 7.
+// TestWhatCachesHeld has a watch from RV 9 that is called at 18 s, and refused or ended at
+// 20 s, on a server whose cache reinitialised at 10 s, because its watch broke, and dropped
+// everything up to RV 7.
 func TestWhatCachesHeld(t *testing.T) {
 	refused := func(code model.Code) func(*model.Stream) {
 		return func(s *model.Stream) { refuse(s, code); s.Return, s.Closed = 20*second, 20*second }
@@ -32,31 +32,31 @@ func TestWhatCachesHeld(t *testing.T) {
 		change func(*model.History)
 		broken guarantees
 	}{
-		{"refused, and dropped by the answer", gone, window(19, "s1", 2, 10), nil},
-		{"refused, and dropped before somebody looked", gone, window(25, "s1", 2, 10), nil},
-		{"refused while the cache was filled again", gone, window(19, "s1", 3, 7), nil},
+		{"refused, and dropped by the time of the response", gone, window(19, "s1", 2, 10), nil},
+		{"refused, and dropped before a late sample", gone, window(25, "s1", 2, 10), nil},
+		{"refused while the cache reinitialised", gone, window(19, "s1", 3, 7), nil},
 		{"refused while the server was down", gone, window(19, "s1", 0, 0), nil},
-		{"refused just before somebody saw the server down", gone, window(24, "s1", 0, 0), nil},
-		{"refused, and nobody looked", gone, func(h *model.History) { h.Windows = nil }, nil},
-		{"refused by a server that had just been filled", gone, func(h *model.History) { h.Windows[0].Time = 14 * second }, nil},
+		{"refused just before the server was seen down", gone, window(24, "s1", 0, 0), nil},
+		{"refused, without samples", gone, func(h *model.History) { h.Windows = nil }, nil},
+		{"refused by a cache that had just initialised", gone, func(h *model.History) { h.Windows[0].Time = 14 * second }, nil},
 		{"refused as the run ends", gone, func(h *model.History) { h.End = 24 * second }, nil},
-		{"ended as the cache was filled again", closed, window(19, "s1", 3, 7), nil},
+		{"ended as the cache reinitialised", closed, window(19, "s1", 3, 7), nil},
 		{"ended as the server stopped", closed, window(23, "s1", 0, 0), nil},
-		{"ended, and nobody looked", closed, func(h *model.History) { h.Windows = nil }, nil},
+		{"ended, without samples", closed, func(h *model.History) { h.Windows = nil }, nil},
 		{"ended by the client", ended(model.ClosedByClient), func(*model.History) {}, nil},
-		{"ended, and etcd may have fed it", closed, func(h *model.History) { h.Streams[0].RV = model.RVUnset }, nil},
+		{"ended, and etcd may have served it", closed, func(h *model.History) { h.Streams[0].RV = model.RVUnset }, nil},
 		{"ended at its timeout", closed, func(h *model.History) { h.Streams[0].Timeout = 2 * second }, nil},
 
-		{"refused what was held", gone, func(*model.History) {}, expired},
-		{"refused the oldest that was held", gone, window(19, "s1", 2, 9), expired},
+		{"refused an RV that was held", gone, func(*model.History) {}, expired},
+		{"refused the oldest RV that was held", gone, window(19, "s1", 2, 9), expired},
 		{"refused, and dropped later", gone, window(26, "s1", 2, 10), expired},
-		{"refused while another cache was filled", gone, window(19, "s2", 3, 7), expired},
+		{"refused while another cache initialised", gone, window(19, "s2", 3, 7), expired},
 		{"refused by an event", ended(model.ClosedByError, received(20, failure(model.Expired))), func(*model.History) {}, expired},
-		{"ended for nothing", closed, func(*model.History) {}, wrong},
-		{"ended by an error for nothing", ended(model.ClosedByError, received(19, deleted(12)), received(20, failure(model.Unknown))),
+		{"ended without a reason", closed, func(*model.History) {}, wrong},
+		{"ended by an error without a reason", ended(model.ClosedByError, received(19, deleted(12)), received(20, failure(model.Unknown))),
 			func(*model.History) {}, wrong},
-		{"ended although the cache went on dropping", closed, window(19, "s1", 2, 10), wrong},
-		{"ended long before the cache was filled again", closed, window(26, "s1", 3, 7), wrong},
+		{"ended while the cache kept dropping changes", closed, window(19, "s1", 2, 10), wrong},
+		{"ended long before the cache reinitialised", closed, window(26, "s1", 3, 7), wrong},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 9}, 40)

@@ -34,14 +34,14 @@ func TestAuthorsAreFound(t *testing.T) {
 		name   string
 		author int
 	}{
-		{"a write that nobody asked for", -1},
+		{"an unrecorded write", -1},
 		{"a write of unknown outcome", 1},
 		{"a write", 2},
 		{"a deletion", 3},
-		{"a deletion nobody was told of", -1},
-		{"a create whose content returns", 5},
-		{"a patch, which another one found done", 6},
-		{"a patch nobody was told of", -1},
+		{"an unacknowledged deletion", -1},
+		{"a create whose content recurs", 5},
+		{"a patch, repeated by another one", 6},
+		{"an unacknowledged patch", -1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			author, ok := authors.Of(&changes[i])

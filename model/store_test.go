@@ -40,7 +40,7 @@ func TestCompactedByTakesUnknownTimesForPossible(t *testing.T) {
 	require.EqualValues(t, 9, truth.CompactedBy(0))
 }
 
-// truths draws a truth over a few keys, with labels and nodes that come and go.
+// truths draws a truth over a few keys, with changing labels and nodes.
 func truths(t *rapid.T) *model.Truth {
 	truth := &model.Truth{Revision: 1}
 	stored := map[model.Key]model.Object{}
@@ -67,7 +67,7 @@ func truths(t *rapid.T) *model.Truth {
 	return truth
 }
 
-// replay is the store at rv computed the plain way, as the reference.
+// replay returns the state at rv by replaying the changes, as the reference.
 func replay(truth *model.Truth, rv int64) map[model.Key]model.Object {
 	state := map[model.Key]model.Object{}
 	for _, change := range truth.Changes {
@@ -123,9 +123,9 @@ func TestListIsTheReplayedStateFiltered(t *testing.T) {
 	})
 }
 
-// TestOwedEventsTurnOneStateIntoTheOther is the sentence a watch stands for: a
-// client that lists at one revision and applies what it is owed after it has
-// the state of the later revision.
+// TestOwedEventsTurnOneStateIntoTheOther proves the defining property of a watch: a
+// client that lists at one revision and applies the events it is owed after that has
+// the state at the later revision.
 func TestOwedEventsTurnOneStateIntoTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		truth := truths(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// small is a store in which x is created at RV 2, y at 4, x changed at 6, y
+// small returns a store in which x is created at RV 2, y at 4, x changed at 6, y
 // deleted at 8 and z created at 10. Only x is labelled web, until RV 6.
 func small() *model.Store {
 	return model.NewStore(&model.Truth{Revision: 12, Changes: []model.Change{
@@ -67,10 +67,10 @@ func TestWhatMayArriveOnAStream(t *testing.T) {
 		events  []model.Event
 		allowed bool
 	}{
-		{"changes after the RV asked for, in order", from(2), []model.Event{y4, x6, y8, z10}, true},
+		{"changes after the requested RV, in order", from(2), []model.Event{y4, x6, y8, z10}, true},
 		{"bookmarks where everything up to them has arrived", from(2), []model.Event{note(2), note(3), y4, note(4), note(5), x6}, true},
-		{"a selector's leaving", model.Watch{RV: 1, Selector: web}, []model.Event{x2, xLeaves}, true},
-		{"a scope's part", model.Watch{RV: 1, Scope: model.Scope{Name: "y"}}, []model.Event{y4, y8}, true},
+		{"an object that no longer matches", model.Watch{RV: 1, Selector: web}, []model.Event{x2, xLeaves}, true},
+		{"part of the scope", model.Watch{RV: 1, Scope: model.Scope{Name: "y"}}, []model.Event{y4, y8}, true},
 		{"a failure at the end", from(2), []model.Event{y4, failed(model.Unknown)}, true},
 		{"a start in the future", from(100), nil, true},
 		{"the state, then its changes", plain, []model.Event{x6Now, y4, y8, z10}, true},
@@ -90,24 +90,24 @@ func TestWhatMayArriveOnAStream(t *testing.T) {
 		{"an RV that is not the object's", from(2), []model.Event{{Type: model.Added, RV: 5, Object: y4.Object}}, false},
 		{"no object", from(2), []model.Event{{Type: model.Added, RV: 4}}, false},
 		{"an unknown type", from(2), []model.Event{{Type: "CHANGED", RV: 4, Object: y4.Object}}, false},
-		{"the new state of what leaves", model.Watch{RV: 1, Selector: web}, []model.Event{x2, x6}, false},
-		{"what never matched", model.Watch{RV: 2, Selector: web}, []model.Event{y4}, false},
+		{"the new state of an object that no longer matches", model.Watch{RV: 1, Selector: web}, []model.Event{x2, x6}, false},
+		{"an object that never matched", model.Watch{RV: 2, Selector: web}, []model.Event{y4}, false},
 		{"another name", model.Watch{RV: 1, Scope: model.Scope{Name: "y"}}, []model.Event{x2}, false},
-		{"a bookmark before what it promises", from(2), []model.Event{note(4)}, false},
+		{"a bookmark before a change it covers", from(2), []model.Event{note(4)}, false},
 		{"a bookmark that goes back", from(2), []model.Event{y4, note(3)}, false},
 		{"a bookmark from the future", from(10), []model.Event{note(13)}, false},
-		{"a bookmark nobody asked for", model.Watch{RV: 10}, []model.Event{note(11)}, false},
+		{"a bookmark that was not requested", model.Watch{RV: 10}, []model.Event{note(11)}, false},
 		{"a bookmark at no RV", model.Watch{Scope: model.Scope{Name: "none"}, Bookmarks: true}, []model.Event{note(0)}, false},
-		{"a mark without a block", from(2), []model.Event{mark(2)}, false},
+		{"a mark without initial events", from(2), []model.Event{mark(2)}, false},
 		{"anything after a failure", from(2), []model.Event{failed(model.Unknown), y4}, false},
 		{"a failure without a status", from(2), []model.Event{{Type: model.Error}}, false},
 		{"410 for etcd's own revision", from(12), []model.Event{failed(model.Expired)}, false},
 		{"too large, for any RV", plain, []model.Event{failed(model.TooLarge)}, false},
 		{"states of different times", plain, []model.Event{x2, y4, z10}, false},
-		{"an object twice in a block", plain, []model.Event{x6Now, x6Now}, false},
-		{"MODIFIED in a block", plain, []model.Event{sent(model.Modified, "x", 6), y4}, false},
-		{"another name in a block", model.Watch{Scope: model.Scope{Name: "y"}}, []model.Event{x6Now}, false},
-		{"what does not match in a block", model.Watch{Selector: web}, []model.Event{y4}, false},
+		{"an object twice in the initial events", plain, []model.Event{x6Now, x6Now}, false},
+		{"MODIFIED among the initial events", plain, []model.Event{sent(model.Modified, "x", 6), y4}, false},
+		{"another name among the initial events", model.Watch{Scope: model.Scope{Name: "y"}}, []model.Event{x6Now}, false},
+		{"an object that does not match among the initial events", model.Watch{Selector: web}, []model.Event{y4}, false},
 		{"half a state, then a change", plain, []model.Event{x6Now, y8}, false},
 		{"half a state and its mark", list, []model.Event{x6Now, mark(7)}, false},
 		{"a state older than what was committed", list, []model.Event{x2, y4, mark(4)}, false},
@@ -115,7 +115,7 @@ func TestWhatMayArriveOnAStream(t *testing.T) {
 		{"a change instead of the mark", list, []model.Event{x6Now, y4, y8}, false},
 		{"a bookmark instead of the mark", list, []model.Event{x6Now, y4, note(7)}, false},
 		{"two marks", list, []model.Event{x6Now, y4, mark(7), mark(7)}, false},
-		{"a mark that promises too much", list, []model.Event{x6Now, y4, mark(8)}, false},
+		{"a mark above a missing change", list, []model.Event{x6Now, y4, mark(8)}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Equal(t, row.allowed, len(follow(row.watch, row.events)) > 0)
@@ -132,8 +132,8 @@ func TestNothingArrivesBeforeItIsCommitted(t *testing.T) {
 	require.Empty(t, model.Step(small(), other, model.Start(), &mark4, 3))
 }
 
-// TestABlockIsNotOfTheFuture has a block that is the state from RV 8 on, when
-// etcd was at most at 7.
+// TestABlockIsNotOfTheFuture has a block that is the state from RV 8 on, when etcd
+// was at 7 at most.
 func TestABlockIsNotOfTheFuture(t *testing.T) {
 	x6 := sent(model.Added, "x", 6)
 	for _, state := range model.Step(small(), model.Watch{}, model.Start(), &x6, 7) {
@@ -142,7 +142,7 @@ func TestABlockIsNotOfTheFuture(t *testing.T) {
 	require.Contains(t, model.Step(small(), model.Watch{}, model.Start(), &x6, 8), model.StreamState{Stage: model.Live, RV: 8})
 }
 
-// TestTheRVOfABlockIsOpenUntilItShows follows the one choice that there is.
+// TestTheRVOfABlockIsOpenUntilItShows follows the only nondeterminism.
 func TestTheRVOfABlockIsOpenUntilItShows(t *testing.T) {
 	y4, y8, x6 := sent(model.Added, "y", 4), sent(model.Deleted, "y", 8), sent(model.Added, "x", 6)
 	rvs := func(events ...model.Event) (rvs []int64) {
@@ -170,9 +170,9 @@ func TestACompleteStreamHasEverything(t *testing.T) {
 		{"a failure", model.Watch{RV: 8}, []model.Event{failed(model.Unknown)}, true},
 		{"an empty state", model.Watch{Scope: model.Scope{Name: "y"}}, nil, true},
 		{"an empty state without its mark", model.Watch{Scope: model.Scope{Name: "y"}, InitialEvents: true, Bookmarks: true}, nil, false},
-		{"an empty state of the future", model.Watch{Scope: model.Scope{Name: "y"}, InitialEvents: true, RV: 13}, nil, false},
-		{"half a block", model.Watch{}, []model.Event{z10}, false},
-		{"a block", model.Watch{}, []model.Event{z10, sent(model.Added, "x", 6)}, true},
+		{"an empty state at a future RV", model.Watch{Scope: model.Scope{Name: "y"}, InitialEvents: true, RV: 13}, nil, false},
+		{"half of the initial events", model.Watch{}, []model.Event{z10}, false},
+		{"the initial events", model.Watch{}, []model.Event{z10, sent(model.Added, "x", 6)}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			complete := false
@@ -185,7 +185,7 @@ func TestACompleteStreamHasEverything(t *testing.T) {
 }
 
 // TestAStreamResumesAnywhere has a client whose stream breaks after any number of
-// events open another from the last RV it has seen, and find all the rest there.
+// events, and which receives the rest on another from the last RV it has seen.
 func TestAStreamResumesAnywhere(t *testing.T) {
 	all := []model.Event{sent(model.Added, "x", 2), sent(model.Added, "y", 4), note(5), sent(model.Modified, "x", 6),
 		sent(model.Deleted, "y", 8), note(9), sent(model.Added, "z", 10), note(12)}

@@ -15,23 +15,23 @@ func TestAWindowServesWhatItHolds(t *testing.T) {
 		watch model.Watch
 		want  model.Code
 	}{
-		{"from where the window begins", model.Watch{RV: 5}, model.OK},
-		{"from within", model.Watch{RV: 7}, model.OK},
+		{"from the start of the window", model.Watch{RV: 5}, model.OK},
+		{"from within the window", model.Watch{RV: 7}, model.OK},
 		{"from the newest", model.Watch{RV: 9}, model.OK},
 		{"from the future", model.Watch{RV: 10}, model.OK},
-		{"from before", model.Watch{RV: 4}, model.Expired},
+		{"from before the window", model.Watch{RV: 4}, model.Expired},
 		{"any state", model.Watch{RV: 0}, model.OK},
 		{"the legacy case", model.Watch{RV: model.RVUnset, Committed: 20}, model.OK},
-		{"a state not older than one reached", model.Watch{RV: 3, InitialEvents: true}, model.OK},
-		{"a state not older than one to come", model.Watch{RV: 10, InitialEvents: true}, model.TooLarge},
-		{"a state with all that is committed", model.Watch{RV: model.RVUnset, InitialEvents: true, Committed: 10}, model.TooLarge},
+		{"a state not older than a reached RV", model.Watch{RV: 3, InitialEvents: true}, model.OK},
+		{"a state not older than a future RV", model.Watch{RV: 10, InitialEvents: true}, model.TooLarge},
+		{"a most-recent state", model.Watch{RV: model.RVUnset, InitialEvents: true, Committed: 10}, model.TooLarge},
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, window.Answer(row.watch)) })
 	}
 }
 
-// TestWhatSomeWindowRefusesMayBeRefused tries all windows that etcd at revision
-// 12 allows.
+// TestWhatSomeWindowRefusesMayBeRefused tries all windows that are possible with etcd
+// at revision 12.
 func TestWhatSomeWindowRefusesMayBeRefused(t *testing.T) {
 	const reached = 12
 	for rv := int64(-1); rv <= reached+2; rv++ {

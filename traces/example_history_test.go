@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// exampleFile is the example of the format that the documentation names: every
-// kind of record, with every field at least once, of a history that obeys the model.
+// exampleFile is the example in the documentation of the format: every kind of record,
+// with every field at least once, in a history that obeys the model.
 const exampleFile = "testdata/history.jsonl"
 
 // example reads that history.

@@ -167,7 +167,7 @@ func TestLinksInFoldersAreNotFollowed(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// FuzzReader demands that what cannot be read is refused with a position.
+// FuzzReader requires that unreadable input is refused with a position.
 func FuzzReader(f *testing.F) {
 	f.Add(packedBytes(f, []byte("hello")))
 	f.Add(gzipped(f, []byte("hello")))

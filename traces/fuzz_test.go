@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzReadHistory demands that whatever bytes are read, the reader either says in
-// one line what is wrong with them and where, under one of its errors, or returns a
-// history that reads back as it is.
+// FuzzReadHistory requires that for any bytes, the reader either says in one line what
+// is wrong with them and where, with one of its errors, or returns a history that
+// survives a round trip.
 func FuzzReadHistory(f *testing.F) {
 	whole, err := os.ReadFile(exampleFile)
 	require.NoError(f, err)

@@ -44,8 +44,7 @@ func TestHistoryReadsBackAsWritten(t *testing.T) {
 	})
 }
 
-// normalize makes empty slices and maps nil, which the format does not tell
-// from empty ones.
+// normalize makes empty slices and maps nil, as the format does not distinguish them.
 func normalize(h *model.History) { emptyToNil(reflect.ValueOf(h).Elem()) }
 
 func emptyToNil(v reflect.Value) {
@@ -165,7 +164,7 @@ func TestFileErrorsAreReported(t *testing.T) {
 	require.ErrorIs(t, err, full)
 }
 
-// large is what a run of 60 simulated seconds records.
+// large returns a history as of a run of 60 simulated seconds.
 func large() *model.History {
 	h := example()
 	op, change, stream := h.Operations[2], h.Truth.Changes[0], &h.Streams[0]

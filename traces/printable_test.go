@@ -31,7 +31,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestPrintableHistory has an odd text in every string of a history.
+// TestPrintableHistory has an unprintable text in every string of a history.
 func TestPrintableHistory(t *testing.T) {
 	text := written(t, Header{Target: "kubernetes", Attributes: map[string]string{"n": "\x1b"}}, example())
 	text = strings.ReplaceAll(text, "apiserver-0", `apiserver\u202e\n`)

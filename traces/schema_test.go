@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// recordTypes says what the data of each kind of record is.
+// recordTypes has the type of the data of each kind of record.
 var recordTypes = func() map[string]reflect.Type {
 	types := map[string]reflect.Type{kindEvent: reflect.TypeFor[model.Event](), kindEnd: reflect.TypeFor[end]()}
 	for _, part := range parts(&model.History{}) {
@@ -68,16 +68,15 @@ func compiled(t testing.TB) *jsonschema.Schema {
 	return schema
 }
 
-// accepts returns what the schema says of one line.
+// accepts returns the error of the schema for one line.
 func accepts(t *testing.T, schema *jsonschema.Schema, line string) error {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
 	require.NoError(t, err, line)
 	return schema.Validate(value)
 }
 
-// TestSchemaHasEveryField goes through the types that are written and fails for
-// each field that one side has and the other lacks, and for each that must be
-// there by one and need not by the other.
+// TestSchemaHasEveryField compares the schema with the types that are written, and
+// fails for each field that one of them lacks, or that only one of them requires.
 func TestSchemaHasEveryField(t *testing.T) {
 	all := definitions(t)
 	seen := map[string]bool{}
@@ -122,8 +121,8 @@ func TestSchemaHasEveryField(t *testing.T) {
 	require.Equal(t, strconv.Itoa(HistoryVersion), all["header"].Properties["version"].Maximum.String())
 }
 
-// TestEveryPartOfAHistoryIsARecord fails if the model has grown a part that no
-// kind of record carries.
+// TestEveryPartOfAHistoryIsARecord fails if no kind of record has some part of the
+// model.
 func TestEveryPartOfAHistoryIsARecord(t *testing.T) {
 	carried := []string{"Healed", "End", "Revision", "Steady"} // by the end record
 	for _, of := range []reflect.Type{reflect.TypeFor[model.History](), reflect.TypeFor[model.Truth](), reflect.TypeFor[model.Stream]()} {
@@ -140,8 +139,8 @@ func TestEveryPartOfAHistoryIsARecord(t *testing.T) {
 	}
 }
 
-// TestExampleFitsTheSchema also sees to it that the example is complete: each
-// kind of record, and each field of each.
+// TestExampleFitsTheSchema also requires that the example is complete: each kind of
+// record, and each field of each.
 func TestExampleFitsTheSchema(t *testing.T) {
 	schema := compiled(t)
 	shown := map[string]map[string]bool{}
@@ -173,7 +172,7 @@ func TestExampleFitsTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefuses shows that the schema can say no.
+// TestSchemaRefuses has invalid records.
 func TestSchemaRefuses(t *testing.T) {
 	schema := compiled(t)
 	lines := strings.Split(strings.TrimSpace(written(t, Header{}, example())), "\n")

@@ -52,8 +52,8 @@ func TestTapeRefusesWhatIsNotOne(t *testing.T) {
 	}
 }
 
-// FuzzReadTape states that a reader of any bytes refuses in one line, with a position, as ErrTape, or
-// returns a tape that reads back as it is.
+// FuzzReadTape requires that for any bytes, the reader returns ErrTape in one line with a position, or a
+// tape that survives a round trip.
 func FuzzReadTape(f *testing.F) {
 	var file bytes.Buffer
 	require.NoError(f, WriteTape(&file, Tape{Seed: 7, Decisions: []byte("0123456789")}))

@@ -12,9 +12,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestInvalidHistories reads the example with one thing wrong about it. Each
-// error says which line, which record and field, what was expected there, and
-// what was found.
+// TestInvalidHistories reads the example with one flaw. Each error says which line,
+// which record and field, what was expected there, and what was found.
 func TestInvalidHistories(t *testing.T) {
 	for _, row := range []struct {
 		change func(*model.History)
@@ -134,7 +133,7 @@ func number(s *model.Stream, id int) {
 	}
 }
 
-// Of these two the reader takes care before anything is validated.
+// The reader reports these two before validation.
 func TestValidateSeesWhatFilesCannotHold(t *testing.T) {
 	h := example()
 	number(&h.Streams[1], 5)
@@ -144,7 +143,7 @@ func TestValidateSeesWhatFilesCannotHold(t *testing.T) {
 	require.EqualError(t, Validate(h), "the history holds a bad record: event 2 of stream 5, field stream: expected 5, the stream that holds it, found 9")
 }
 
-// TestHistoriesThatLackSomething are valid: the format says what may be unknown.
+// TestHistoriesThatLackSomething has valid histories: the format says what may be unknown.
 func TestHistoriesThatLackSomething(t *testing.T) {
 	for name, change := range map[string]func(*model.History){
 		"no truth":                   func(h *model.History) { h.Truth = model.Truth{} },
@@ -155,14 +154,14 @@ func TestHistoriesThatLackSomething(t *testing.T) {
 		"UIDs":                       func(h *model.History) { h.Truth.Changes[0].Object.UID = "" },
 		"everything but the end":     func(h *model.History) { *h = model.History{End: 60} },
 		"an object without its type": func(h *model.History) { h.Streams[0].Events[0].Object = nil },
-		"an unheard-of event":        func(h *model.History) { h.Streams[0].Events[0].Type = "RUMOUR" },
+		"an unknown event type":      func(h *model.History) { h.Streams[0].Events[0].Type = "RUMOUR" },
 		"events in the future":       func(h *model.History) { h.Streams[0].Events[0].RV = 1_000_000 },
 		"the order of censuses, and clients of one server": func(h *model.History) {
 			h.Censuses = append(h.Censuses,
 				model.Census{Time: h.End + 5, Phase: model.Stopped, Server: "apiserver-9"},
 				model.Census{Time: 1, Phase: model.Serving, Server: "apiserver-9", Revision: 2, Streams: model.Uncounted})
 		},
-		"a cache that is ahead of etcd, or upside down, and another server's window in between": func(h *model.History) {
+		"a window ahead of etcd, an inverted one, and another server's window in between": func(h *model.History) {
 			h.Windows[1].Newest, h.Windows[1].Since = 1_000, 2_000
 			h.Windows = append(h.Windows, model.CacheWindow{Time: 1, Server: "apiserver-9", Filling: 1})
 		},
@@ -177,8 +176,8 @@ func TestHistoriesThatLackSomething(t *testing.T) {
 	}
 }
 
-// TestMissingFields takes every required field out of every record, and puts
-// null in its place.
+// TestMissingFields removes every required field of every record, and replaces it with
+// null.
 func TestMissingFields(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(written(t, Header{}, example())), "\n")
 	tried := 0
@@ -203,7 +202,7 @@ func TestMissingFields(t *testing.T) {
 	require.Greater(t, tried, 200)
 }
 
-// without takes a field out of a record, or makes it null.
+// without removes a field of a record, or makes it null.
 func without(t *testing.T, line, field string, null bool) string {
 	var record struct {
 		Kind string                     `json:"kind"`

@@ -16,11 +16,11 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// listed is what the request of an entry is answered with.
+// listed is the response of an entry.
 const listed = `{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[` +
 	`{"metadata":{"namespace":"default","name":"a","uid":"u","resourceVersion":"5"},"spec":{"nodeName":"n1"}}]}`
 
-// auditLine is an entry of a log, with fields replaced in turn: old, new, old, new.
+// auditLine returns an entry of a log, with fields replaced in turn: old, new, old, new.
 func auditLine(replace ...string) string {
 	entry := `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","stage":"ResponseComplete",` +
 		`"requestURI":"/api/v1/namespaces/default/pods?resourceVersion=0","verb":"list","user":{"username":"joe"},` +
@@ -30,7 +30,7 @@ func auditLine(replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(entry) + "\n"
 }
 
-// readAudit returns the history of a log about one resource, and what was left out.
+// readAudit returns the history of a log about one resource, and what was omitted.
 func readAudit(text string) (*model.History, []string, error) {
 	return historyOf(func(recording *Recording) error {
 		r := auditReader{Recording: recording}
@@ -54,7 +54,7 @@ func TestAListIsRead(t *testing.T) {
 	require.Equal(t, h.Truth.Changes[0].Object, op.Objects[0])
 }
 
-// Two that have the same microsecond may have overlapped.
+// Two requests in the same microsecond may have overlapped.
 func TestTimesOfALogAreCutOff(t *testing.T) {
 	at := func(revision string) string {
 		return auditLine("10:00:00.250000Z", "10:00:00.000000Z", `"resourceVersion":"7"`, `"resourceVersion":"`+revision+`"`)
@@ -93,19 +93,19 @@ func TestWritesAreRead(t *testing.T) {
 	}, left)
 }
 
-// TestWhatALogCannotTellIsCounted is what is left out, and why.
+// TestWhatALogCannotTellIsCounted checks what is omitted, and why.
 func TestWhatALogCannotTellIsCounted(t *testing.T) {
 	list := auditLine()
 	metadata := list[:strings.Index(list, `,"responseObject"`)] + list[strings.Index(list, `,"requestReceived`):]
 	for name, row := range map[string]struct{ text, says string }{
-		"a level without answers": {metadata, omittedBodies},
-		"a cut entry":             {auditLine(`"userAgent"`, `"annotations":{"audit.k8s.io/truncated":"true"},"userAgent"`), omittedBodies},
-		"a watch":                 {auditLine("pods?", "pods?watch=true&", `"list"`, `"watch"`), omittedWatches},
-		"a selector with !=":      {auditLine("pods?", "pods?labelSelector=a!%3Db&"), "requests with selectors that a history cannot hold"},
-		"a collection's deletion": {auditLine(`"list"`, `"deletecollection"`), omittedCollections},
-		"a subresource":           {auditLine("pods?", "pods/a/log?", `"list"`, `"get"`), omittedSubresource},
-		"a page from before":      {auditLine("pods?", "pods?continue=x&"), omittedPages},
-		"a cut file":              {list + list[:200], "the file ends in the middle of a value that begins at line 2"},
+		"a level without responses":     {metadata, omittedBodies},
+		"a truncated entry":             {auditLine(`"userAgent"`, `"annotations":{"audit.k8s.io/truncated":"true"},"userAgent"`), omittedBodies},
+		"a watch":                       {auditLine("pods?", "pods?watch=true&", `"list"`, `"watch"`), omittedWatches},
+		"a selector with !=":            {auditLine("pods?", "pods?labelSelector=a!%3Db&"), "requests with selectors that a history cannot hold"},
+		"a collection's deletion":       {auditLine(`"list"`, `"deletecollection"`), omittedCollections},
+		"a subresource":                 {auditLine("pods?", "pods/a/log?", `"list"`, `"get"`), omittedSubresource},
+		"a page without its first page": {auditLine("pods?", "pods?continue=x&"), omittedPages},
+		"a truncated file":              {list + list[:200], "the file ends in the middle of a value that begins at line 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, left, err := readAudit(row.text)
@@ -121,7 +121,7 @@ func TestWhatALogCannotTellIsCounted(t *testing.T) {
 	require.Empty(t, h.Operations)
 }
 
-// TestEachRequestIsTold is about those that no history holds, too.
+// TestEachRequestIsTold includes requests that are omitted.
 func TestEachRequestIsTold(t *testing.T) {
 	var lines []string
 	r := auditReader{Recording: &Recording{}, Tell: func(told *Told) {
@@ -144,7 +144,7 @@ func TestATableIsRead(t *testing.T) {
 	require.Equal(t, "unknown@5", h.Operations[0].Objects[0].Value)
 }
 
-// A watch that asks for tables has the end of its initial events in the row of a bookmark.
+// A watch that requests tables has the end of its initial events in the row of a bookmark.
 func TestAnEventAsATableIsRead(t *testing.T) {
 	for _, row := range []struct {
 		text string
@@ -165,8 +165,8 @@ func TestAnEventAsATableIsRead(t *testing.T) {
 func TestBadLogsAreRefusedWithAPosition(t *testing.T) {
 	for name, row := range map[string]struct{ text, says string }{
 		"no audit event":     {auditLine() + `{"kind":"Pod"}`, `f:2 (byte ` + fmt.Sprint(len(auditLine())) + `): expected an audit event of the API group audit.k8s.io, found the kind "Pod" of ""`},
-		"a bad RV asked for": {auditLine("Version=0", "Version=x"), `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "x"`},
-		"a bad RV answered":  {auditLine(`"resourceVersion":"7"`, `"resourceVersion":"-7"`), `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "-7"`},
+		"a bad RV requested": {auditLine("Version=0", "Version=x"), `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "x"`},
+		"a bad RV returned":  {auditLine(`"resourceVersion":"7"`, `"resourceVersion":"-7"`), `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "-7"`},
 		"a bad item":         {auditLine(`"resourceVersion":"5"`, `"resourceVersion":5`), `f:1 (byte 0): item 1: expected an object, found a JSON number in the field "metadata.resourceVersion"`},
 		"a list without RV":  {auditLine(`"resourceVersion":"7"`, ``), `f:1 (byte 0): expected a list with a resourceVersion, found the kind "PodList" without one`},
 		"a field of a type":  {auditLine(`"verb":"list"`, `"verb":5`), `expected another type of value in the field verb, found a JSON number`},
@@ -180,8 +180,8 @@ func TestBadLogsAreRefusedWithAPosition(t *testing.T) {
 	}
 }
 
-// FuzzAudit feeds the reader anything. It refuses with a position, or makes a history
-// that is valid.
+// FuzzAudit reads arbitrary input. The reader refuses it with a position, or makes a
+// valid history.
 func FuzzAudit(f *testing.F) {
 	f.Add(auditLine())
 	f.Add(auditLine(`"list"`, `"watch"`, `"code":200`, `"code":410`, "pods?", "pods?watch=1&"))
@@ -196,8 +196,8 @@ func FuzzAudit(f *testing.F) {
 	})
 }
 
-// TestARequestOfAHistoryAndALogCountsOnce imports the log of a server and what a client
-// recorded of it.
+// TestARequestOfAHistoryAndALogCountsOnce imports the log of a server and the recording of
+// its client.
 func TestARequestOfAHistoryAndALogCountsOnce(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
@@ -227,20 +227,20 @@ func TestARequestOfAHistoryAndALogCountsOnce(t *testing.T) {
 		skew   time.Duration
 		want   int
 	}{
-		"the same":                           {auditLine(), "a", 0, 1},
-		"the same under another name":        {auditLine(), "apiserver", 0, 1},
-		"asked twice":                        {auditLine() + auditLine(), "a", 0, 2},
-		"another answer":                     {auditLine(`"resourceVersion":"7"`, `"resourceVersion":"8"`), "a", 0, 2},
-		"another object":                     {auditLine(`"name":"a"`, `"name":"b"`, `"resourceVersion":"5"`, `"resourceVersion":"6"`), "a", 0, 2},
-		"another time":                       {auditLine("10:00:00", "10:00:01"), "a", 0, 2},
-		"another time, by clocks that stray": {auditLine("10:00:00", "10:00:01"), "a", time.Second, 1},
+		"the same":                            {auditLine(), "a", 0, 1},
+		"the same under another name":         {auditLine(), "apiserver", 0, 1},
+		"requested twice":                     {auditLine() + auditLine(), "a", 0, 2},
+		"another response":                    {auditLine(`"resourceVersion":"7"`, `"resourceVersion":"8"`), "a", 0, 2},
+		"another object":                      {auditLine(`"name":"a"`, `"name":"b"`, `"resourceVersion":"5"`, `"resourceVersion":"6"`), "a", 0, 2},
+		"another time":                        {auditLine("10:00:00", "10:00:01"), "a", 0, 2},
+		"another time, within the clock skew": {auditLine("10:00:00", "10:00:01"), "a", time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, h, notes, err := Import([]File{recorded(row.server), {Audit, "a", write("audit.log", row.log)}}, Options{HistoryOptions: HistoryOptions{ClockSkew: row.skew}})
 			require.NoError(t, err)
 			require.Len(t, h.Operations, row.want)
 			require.Equal(t, "watcher", h.Operations[0].Client)
-			require.Equal(t, row.want == 1 || name == "asked twice", slices.Contains(notes, "1 "+omittedMerged))
+			require.Equal(t, row.want == 1 || name == "requested twice", slices.Contains(notes, "1 "+omittedMerged))
 		})
 	}
 	_, h, _, err := Import([]File{recorded("a"), recorded("b"), {Audit, "b", write("audit.log", auditLine())}}, Options{})

@@ -12,11 +12,11 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// words are those of a text, so that it does not matter where lines break.
+// words returns the words of a text, so that line breaks do not matter.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// TestTheGuideShowsWhatIsPrinted compares docs/debugging-stale-reads.md with what the
-// examples in testdata come to.
+// TestTheGuideShowsWhatIsPrinted compares docs/debugging-stale-reads.md with the output
+// for the examples in testdata.
 func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 	text, err := os.ReadFile("../../docs/debugging-stale-reads.md")
 	require.NoError(t, err)

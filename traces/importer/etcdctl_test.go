@@ -14,7 +14,7 @@ import (
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// put is an event, and remove the event of a deletion.
+// put returns an event, and remove the event of a deletion.
 func put(key string, rv int64, value string) string {
 	return fmt.Sprintf(`{"kv":{"key":"%s","create_revision":2,"mod_revision":%d,"version":1,"value":"%s"}}`, encoded(key), rv, encoded(value))
 }
@@ -35,7 +35,7 @@ func got(revision int64, keys ...string) string {
 	return fmt.Sprintf(`{"header":{"revision":%d},"kvs":[%s],"count":%d}`+"\n", revision, strings.Join(keys, ","), len(keys))
 }
 
-// etcdctl reads several files, given the revision that a watch was given.
+// etcdctl reads several files, given the --rev of a watch.
 func etcdctl(from int64, files ...string) func(*Recording) error {
 	return func(recording *Recording) error {
 		for _, text := range files {
@@ -47,7 +47,7 @@ func etcdctl(from int64, files ...string) func(*Recording) error {
 	}
 }
 
-// stored is a pod as Kubernetes stores it: an envelope with the type and the object,
+// stored returns a pod as stored by Kubernetes: an envelope with the type and the object,
 // in protobuf.
 func stored(kind, namespace, name, uid, node string) string {
 	field := func(b []byte, number protowire.Number, content []byte) []byte {
@@ -105,15 +105,15 @@ func TestKeysOfResources(t *testing.T) {
 func TestBadEtcdctlOutputIsRefusedWithAPosition(t *testing.T) {
 	const a = "/registry/pods/default/a"
 	for name, row := range map[string]struct{ text, says string }{
-		"other JSON":    {`{"kind":"Pod"}`, "f:1 (byte 0): expected a response of etcd with the revision in its header, found none; was etcdctl given -w json?"},
-		"plain output":  {"PUT\n/registry", `f:1 (byte 0): expected a JSON object, found "PUT\n/registry"`},
-		"disorder":      {watched(9, put(a, 9, "")) + watched(9, put(a, 8, "")), "f:2 (byte "},
-		"no revision":   {watched(9, put(a, 0, "")), "expected a mod_revision from 1 on, found 0"},
-		"no key":        {watched(9, `{"type":1}`), "expected an event with a key, found one without"},
-		"a limit":       {`{"header":{"revision":9},"more":true,"kvs":[]}`, "expected all keys, found that more remain; leave --limit out"},
-		"from the sky":  {got(9, put(a, 10, "")), "expected keys of at most the header's revision 9, found one of 10"},
-		"not base64":    {strings.Replace(watched(9, put(a, 9, "x")), encoded("x"), "***", 1), "f:1 (byte 0): expected a list of events with keys, found something else"},
-		"one RV of two": {got(9, put(a, 5, ""), put(a+"b", 5, "")), "expected each key to have been changed at a revision of its own"},
+		"other JSON":                  {`{"kind":"Pod"}`, "f:1 (byte 0): expected a response of etcd with the revision in its header, found none; was etcdctl given -w json?"},
+		"plain output":                {"PUT\n/registry", `f:1 (byte 0): expected a JSON object, found "PUT\n/registry"`},
+		"disorder":                    {watched(9, put(a, 9, "")) + watched(9, put(a, 8, "")), "f:2 (byte "},
+		"no revision":                 {watched(9, put(a, 0, "")), "expected a mod_revision from 1 on, found 0"},
+		"no key":                      {watched(9, `{"type":1}`), "expected an event with a key, found one without"},
+		"a limit":                     {`{"header":{"revision":9},"more":true,"kvs":[]}`, "expected all keys, found that more remain; leave --limit out"},
+		"above the header's revision": {got(9, put(a, 10, "")), "expected keys of at most the header's revision 9, found one of 10"},
+		"not base64":                  {strings.Replace(watched(9, put(a, 9, "x")), encoded("x"), "***", 1), "f:1 (byte 0): expected a list of events with keys, found something else"},
+		"one RV of two":               {got(9, put(a, 5, ""), put(a+"b", 5, "")), "expected each key to have been changed at a revision of its own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := historyOf(etcdctl(0, row.text))
@@ -123,8 +123,8 @@ func TestBadEtcdctlOutputIsRefusedWithAPosition(t *testing.T) {
 	}
 }
 
-// FuzzEtcdctl feeds the reader anything. It refuses with a position, or makes a history
-// that is valid.
+// FuzzEtcdctl reads arbitrary input. The reader refuses it with a position, or makes a
+// valid history.
 func FuzzEtcdctl(f *testing.F) {
 	const a, b = "/registry/pods/default/a", "/registry/pods/default/b"
 	f.Add(watched(12, put(a, 12, stored("Pod", "default", "a", "u", "n"))) + watched(13, remove(a, 13)))

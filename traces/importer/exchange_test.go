@@ -10,20 +10,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Who takes the last finalizer from an object that is marked for deletion deletes it, and the
-// answer has the revision that the object had before. Its resourceVersion is no precondition of the deletion.
+// An update that removes the last finalizer of an object with a deletionTimestamp deletes it, and returns
+// its previous revision. The resourceVersion of the update is not a precondition of the deletion.
 func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
 	for name, row := range map[string]struct {
 		meta string
 		want model.Kind
 	}{
-		"in use":                      {`"finalizers":[]`, model.Update},
-		"marked, with a finalizer":    {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["f"]`, model.Update},
-		"marked, in its grace period": {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":5`, model.Update},
-		"marked, without a finalizer": {`"deletionTimestamp":"2026-01-01T00:00:00Z"`, model.Delete},
-		"marked, a namespace in use":  {`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":["kubernetes"]`, model.Update},
-		"marked, a namespace at last": {`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":[]`, model.Delete},
-		"marked, its grace over":      {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0`, model.Delete},
+		"not terminating":                             {`"finalizers":[]`, model.Update},
+		"terminating, with a finalizer":               {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["f"]`, model.Update},
+		"terminating, in its grace period":            {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":5`, model.Update},
+		"terminating, without a finalizer":            {`"deletionTimestamp":"2026-01-01T00:00:00Z"`, model.Delete},
+		"a terminating namespace with a finalizer":    {`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":["kubernetes"]`, model.Update},
+		"a terminating namespace without a finalizer": {`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":[]`, model.Delete},
+		"terminating, after its grace period":         {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0`, model.Delete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := Exchange{Kind: model.Update, Code: http.StatusOK, Body: []byte(`{"kind":"Pod","metadata":{"namespace":"n","name":"x","resourceVersion":"7",` + row.meta + `}}`)}
@@ -40,7 +40,7 @@ func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
 	}
 }
 
-// A create that finds nothing has not found its namespace: the object may be there or not.
+// A create with NotFound has not found its namespace: the object may exist or not.
 func TestACreateWithoutANamespace(t *testing.T) {
 	for kind, want := range map[model.Kind]model.Code{model.Create: model.Unavailable, model.Update: model.NotFound} {
 		x := Exchange{Request: Request{Resource: "pods", Scope: model.Scope{Namespace: "red", Name: "a"}}, Kind: kind, Code: 404, Err: model.NotFound}
@@ -51,7 +51,7 @@ func TestACreateWithoutANamespace(t *testing.T) {
 	}
 }
 
-// An object that is sent carries the resourceVersion and the UID that its client has read, and a conflict may be about either.
+// An update carries the resourceVersion and the UID that its client has read, and a conflict may be about either.
 func TestAConflictNamesItsPreconditions(t *testing.T) {
 	for code, uid := range map[model.Code]string{model.Conflict: "u", model.Unavailable: ""} {
 		x := Exchange{Kind: model.Update, Err: code, Sent: 10, SentUID: "u"}
@@ -64,7 +64,7 @@ func TestAConflictNamesItsPreconditions(t *testing.T) {
 	}
 }
 
-// Lists with different selectors can have the same continue token, and go on as what they are.
+// Lists with different selectors can have the same continue token, and continue separately.
 func TestPagesBelongToWhatIsListed(t *testing.T) {
 	pages := map[string]int{}
 	list := func(colour, token, next string) (op model.Operation, omitted string) {

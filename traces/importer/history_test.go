@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// The tests below put small recordings together: op and stream make what a source
-// adds, and objects are named by one letter, their RV, and a content.
+// The tests below make small recordings: op and stream make what a source adds, and
+// objects are named by one letter, their RV, and a content.
 
 func object(name string, rv int64, content string) *model.Object {
 	o := &model.Object{Namespace: "default", Name: name, UID: "uid-" + name, RV: rv}
@@ -67,7 +67,7 @@ func stream(server string, at, rv int64, events ...model.Event) model.Stream {
 	return model.Stream{Client: "s", Server: server, Call: at, Return: at, RV: rv, Bookmarks: true, Closed: model.Pending, Events: events}
 }
 
-// streaming is a streaming list of nothing, up to a revision, and what it shows from there on.
+// streaming returns an empty streaming list, at a revision, and its later events.
 func streaming(at, rv int64, events ...model.Event) model.Stream {
 	end := model.Event{Type: model.Bookmark, Time: at, RV: rv, InitialEnd: true}
 	s := stream("a", at, model.RVUnset, append([]model.Event{end}, events...)...)
@@ -75,13 +75,13 @@ func streaming(at, rv int64, events ...model.Event) model.Stream {
 	return s
 }
 
-// again is another object of the same name.
+// again returns an object recreated under the same name.
 func again(o *model.Object) *model.Object {
 	o.UID += "-again"
 	return o
 }
 
-// labelled has the label that selects selects by.
+// labelled sets the label that selects selects by.
 func labelled(o *model.Object) *model.Object {
 	o.Labels = map[string]string{"k": "v"}
 	return o
@@ -92,13 +92,13 @@ func selects(op model.Operation) model.Operation {
 	return op
 }
 
-// with changes a request that is made otherwise.
+// with changes a request.
 func with(op model.Operation, change func(*model.Operation)) model.Operation {
 	change(&op)
 	return op
 }
 
-// committed is all that etcd has, of objects at their RVs, and deletion is one of them that is gone.
+// committed returns the whole output of etcd, with objects at their RVs, and deletion one that is deleted.
 func committed(changes ...model.Change) etcdPart {
 	return etcdPart{To: changes[len(changes)-1].RV, State: true, Changes: changes}
 }
@@ -107,7 +107,7 @@ func change(o *model.Object) model.Change { return model.Change{RV: o.RV, Object
 
 func deletion(o *model.Object) model.Change { return model.Change{RV: o.RV, Deleted: true, Object: *o} }
 
-// leftOut is why a request is not in a recording.
+// leftOut is why a request is omitted from a recording.
 type leftOut string
 
 // recording adds everything to one.
@@ -142,97 +142,97 @@ const (
 	added, modified, deleted, bookmark = model.Added, model.Modified, model.Deleted, model.Bookmark
 )
 
-// TestNobodyIsAccusedOfWhatNobodySaw are recordings of correct servers, of which each
-// source saw only a part. None of them may look wrong.
+// TestNobodyIsAccusedOfWhatNobodySaw has recordings of correct servers, of which each
+// source observed only a part. There must be no false positives.
 func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 	for name, parts := range map[string][]any{
-		"a modified object that nobody had seen before": {
+		"a modified object that was not observed before": {
 			stream("a", 1, 10, event(modified, 5, object("x", 20, "2")))},
-		"a deletion of such an object": {
+		"a deletion of an object that was not observed before": {
 			stream("a", 1, 10, event(deleted, 5, object("x", 20, "1")))},
-		"an object gone between two lists": {
+		"deleted between two lists": {
 			list("a", 1, 0, 10, object("x", 5, "1")), list("a", 3, 0, 20)},
-		"gone, and there again": {
+		"deleted and recreated between two lists": {
 			list("a", 1, 0, 10, object("x", 5, "1")), list("a", 3, 0, 20), list("a", 5, 0, 30, object("x", 25, "2"))},
-		"gone while a stream of another part was open": {
+		"deleted while a stream of another scope was open": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(bookmark, 3, object("", 30, ""))), list("a", 4, 0, 30)},
-		"gone between two lists that select": {
+		"absent from the second of two lists with a selector": {
 			selects(list("a", 1, 0, 10, labelled(object("x", 5, "1")))), selects(list("a", 3, 0, 20))},
-		"gone between two lists that select, and there again": {
+		"absent between two lists with a selector": {
 			selects(list("a", 1, 0, 10, labelled(object("x", 5, "1")))), selects(list("a", 3, 0, 20)),
 			write(model.Create, 5, 0, 25, &model.Object{Namespace: "default", Name: "x", UID: "other", RV: 25})},
-		"labelled otherwise between two lists that select, and changed for a watch": {
+		"relabelled between two lists with a selector, and modified on a watch": {
 			selects(list("a", 1, 0, 10, labelled(object("x", 5, "1")))), selects(list("a", 3, 0, 20)),
 			stream("a", 4, 22, event(modified, 5, object("x", 25, "2")))},
-		"labelled otherwise between two lists that select, and deleted for a watch": {
+		"relabelled between two lists with a selector, and deleted on a watch": {
 			selects(list("a", 1, 0, 10, labelled(object("x", 5, "1")))), selects(list("a", 3, 0, 20)),
 			stream("a", 4, 22, event(deleted, 5, object("x", 25, "2")))},
-		"gone before a streaming list": {
+		"deleted before a streaming list": {
 			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20)},
-		"gone before a streaming list, and there again": {
+		"deleted before a streaming list, and recreated": {
 			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20, event(added, 4, object("x", 25, "2")))},
-		"gone between two lists, one of them after a change that left it one revision": {
+		"deleted between two lists, with only one free revision": {
 			list("a", 1, 0, 10, object("x", 5, "1"), object("y", 6, "1")), write(model.Update, 3, 6, 12, object("y", 12, "2")), list("a", 5, 0, 13)},
-		"gone between two lists, and got in between, beside one that nobody got": {
+		"deleted between two lists and read in between, beside one that was not read": {
 			list("a", 1, 0, 10, object("k", 4, "1"), object("x", 5, "1")), write(model.Create, 3, 0, 20, object("y", 20, "1")),
 			get(6, object("x", 5, "1")), list("a", 8, 0, 23, object("y", 20, "1"), object("z", 22, "1"), object("w", 23, "1"))},
-		"gone between two lists that select, one of them after a change that left it one revision": {
+		"absent from the second of two lists with a selector, with only one free revision": {
 			selects(list("a", 1, 0, 10, labelled(object("x", 5, "1")), labelled(object("y", 6, "1")))),
 			write(model.Update, 3, 6, 12, labelled(object("y", 12, "2"))), selects(list("a", 5, 0, 13))},
-		"recreated after an unseen deletion": {
+		"recreated after an unobserved deletion": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(added, 3, object("x", 18, "2")))},
-		"changed before the deletion, unseen": {
+		"an unobserved change before the deletion": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(deleted, 3, object("x", 18, "2")))},
-		"an update of a version that nobody had seen": {
+		"an update of a version that was not observed": {
 			list("a", 1, 0, 10, object("x", 5, "1")), write(model.Update, 3, 12, 15, object("x", 15, "3"))},
 		"an update without a precondition": {
 			write(model.Update, 3, 0, 15, object("x", 15, "3"))},
-		"a create after a delete that was not recorded": {
+		"a create after an unrecorded delete": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 15, object("x", 15, "2"))},
 		"an update that changed nothing": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 5, object("x", 5, "1"))},
-		"an update that changed nothing after a write that was not recorded": {
+		"an update that changed nothing after an unrecorded write": {
 			get(1, object("x", 5, "1")), write(model.Update, 3, 0, 5, object("x", 5, "1"))},
-		"an object that is marked for deletion twice": {
+		"a deletionTimestamp set twice": {
 			committed(change(object("x", 5, "1")), change(object("x", 8, "2"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 8, object("x", 8, "")),
 			get(5, object("x", 8, "2")), write(model.Delete, 7, 0, 8, object("x", 8, ""))},
-		"a mark for deletion that is seen at the instant of another delete": {
+		"a deletionTimestamp observed at the time of another delete": {
 			committed(change(object("x", 5, "1")), change(object("x", 8, "2")), change(object("y", 9, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 9, object("y", 9, "1")),
 			stream("a", 2, 5, event(modified, 5, object("x", 8, "2"))), write(model.Delete, 5, 0, 8, object("x", 8, ""))},
-		"a mark for deletion that nobody saw, older than what another client was told before the delete": {
+		"an unobserved deletionTimestamp, older than what another client had observed before the delete": {
 			committed(change(object("x", 5, "1")), change(object("x", 8, "2")), change(object("y", 9, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 9, object("y", 9, "1")), write(model.Delete, 5, 0, 8, object("x", 8, ""))},
-		"a delete that comes after one of unknown outcome": {
+		"a delete after one of unknown outcome": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 8, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), refused(5, model.Delete, model.NotFound)},
-		"a delete that comes before one of unknown outcome": {
+		"a delete before one of unknown outcome": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 8, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Conflict), refused(5, model.Delete, model.Unknown)},
-		"a delete that finds its object gone, while another one deletes it": {
+		"a delete that lost the race to another one": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 8, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 8, object("x", 8, "")))},
-		"a delete that finds its object gone, and two that may have deleted it": {
+		"a delete that lost the race to one of two others": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 8, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))), refused(5, model.Delete, model.NotFound)},
 		"two deletes of which one finds the object gone, after one of unknown outcome that made as many deletions as there were deletes": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 6, "1")), change(object("x", 8, "2")), deletion(object("x", 9, "2"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), write(model.Create, 5, 0, 8, object("x", 8, "2")),
 			write(model.Delete, 7, 0, 0, object("x", 0, "")), write(model.Delete, 7, 0, 0, object("x", 0, ""))},
-		"a delete that is refused, while the collection may be deleted": {
+		"a refused delete, during a possible deletion of the collection": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 8, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.TooMany), leftOut(OmittedOthers)},
-		"a delete that is refused of an object that expires": {
+		"a refused delete of an object that expires": {
 			committed(change(object("x", 5, "1")), model.Change{RV: 8, Deleted: true, Expired: true, Object: *object("x", 8, "1")}),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.TooMany)},
-		"a delete that is refused, while something else deletes what was marked": {
+		"a refused delete, while another request deletes the terminating object": {
 			committed(change(object("x", 5, "1")), change(object("x", 8, "2")), deletion(object("x", 9, "2"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 8, object("x", 8, "")), refused(5, model.Delete, model.TooMany), leftOut(OmittedOthers)},
-		"a delete that is refused, while a writer who was not recorded deletes": {
+		"a refused delete, while an unrecorded writer deletes": {
 			committed(change(object("x", 5, "1")), change(object("x", 7, "2")), deletion(object("x", 8, "2"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.NotFound)},
-		"a delete that finds its object gone, and a deletion by a writer who was not recorded": {
+		"a delete that lost the race to an unrecorded writer": {
 			committed(change(object("x", 5, "1")), deletion(object("x", 6, "1")), change(object("x", 8, "2")), change(object("x", 9, "3")), deletion(object("x", 10, "3"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 6, object("x", 6, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))),
 			write(model.Create, 7, 0, 8, object("x", 8, "2")), list("a", 9, 0, 9, object("x", 9, "3"))},
@@ -240,7 +240,7 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 6, object("x", 6, "2")),
 			with(write(model.Update, 5, 6, 8, object("x", 8, "2")), func(op *model.Operation) { op.Return = 12 }),
 			write(model.Update, 6, 6, 7, object("x", 7, "3")), write(model.Update, 8, 7, 8, object("x", 8, "2"))},
-		"an update answered with what another one of unknown outcome has written": {
+		"an update that returns what another one of unknown outcome has written": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{change(object("x", 5, "1")), change(object("y", 6, "1")), change(object("x", 7, "2")), change(object("y", 8, "2"))}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 6, object("y", 6, "1")),
 			refused(5, model.Update, model.Unknown), write(model.Update, 7, 6, 8, object("y", 8, "2")), write(model.Update, 9, 0, 7, object("x", 7, "2"))},
@@ -253,30 +253,30 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")),
 			with(get(3, object("x", 0, "")), func(op *model.Operation) { op.Err, op.Objects = model.NotFound, nil }),
 			model.Operation{Client: "c", Server: "a", Kind: model.Create, Call: 5, Return: 6, Object: object("y", 0, ""), Err: model.AlreadyExists}},
-		"a delete of which nobody knows what it deleted": {
+		"a delete without a known deletion": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")),
 			write(model.Create, 5, 0, 15, object("x", 15, "2"))},
 		"a first page": {
 			with(list("a", 1, 0, 10, object("x", 5, "1")), func(op *model.Operation) { op.Limit, op.HasMore, op.Remaining = 1, true, 500 })},
-		"410 after a compaction that nobody saw": {
+		"410 after an unobserved compaction": {
 			list("a", 0, 0, 9, object("x", 5, "1")),
 			with(list("a", 1, 7, 0), func(op *model.Operation) { op.Match, op.Err = model.MatchExact, model.Expired }),
 			stream("a", 3, 9, model.Event{Type: model.Error, Time: 4, Err: model.Expired})},
 		"a table without contents": {
 			list("a", 1, 0, 10, object("x", 5, "")), list("b", 3, 0, 10, object("x", 5, "1"))},
-		"etcd that begins later": {
+		"output of etcd that begins later": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 10, event(modified, 3, object("x", 15, "2")), event(modified, 5, object("x", 30, "3"))),
 			etcdPart{From: 20, To: 30, Changes: []model.Change{change(object("x", 30, "3"))}}},
 		"a state of etcd that lacks what was deleted before": {
 			list("a", 1, 0, 10, object("x", 5, "1")), etcdPart{From: 20, To: 20, State: true}, list("a", 5, 0, 20)},
-		"etcd that holds another version of the API": {
+		"etcd with another API version": {
 			list("a", 1, 0, 10, object("x", 5, "1"), object("y", 7, "2")),
 			etcdPart{From: 10, To: 10, State: true, Changes: []model.Change{change(object("x", 5, "other")), change(object("y", 7, "another"))}}},
-		"an update of what was created again unseen": {
+		"an update of an object whose recreation was not observed": {
 			stream("a", 0, 4, event(model.Added, 5, object("x", 5, "1")), event(model.Deleted, 6, object("x", 6, "1"))),
 			write(model.Update, 20, 8, 9, again(object("x", 9, "2"))),
 		},
-		"an update of what was deleted and created again unseen": {
+		"an update of an object whose deletion and recreation were not observed": {
 			write(model.Create, 5, 0, 5, object("x", 5, "1")), write(model.Update, 20, 8, 9, again(object("x", 9, "2"))),
 		},
 	} {
@@ -287,7 +287,7 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 	}
 }
 
-// What is created after a deletion is another object, whoever does not say so.
+// An object created after a deletion is another one, even if a source does not show it.
 func TestAnObjectOfUnknownUIDIsNotTheDeletedOne(t *testing.T) {
 	nameless := object("x", 8, "2")
 	nameless.UID = ""
@@ -296,8 +296,8 @@ func TestAnObjectOfUnknownUIDIsNotTheDeletedOne(t *testing.T) {
 	require.Equal(t, []any{int64(8), ""}, []any{last.RV, last.Object.UID})
 }
 
-// TestWhoContradictsWhatOthersSawIsAccused are recordings in which one server shows
-// what cannot be, given what another source saw. It is named.
+// TestWhoContradictsWhatOthersSawIsAccused has recordings in which one server returns
+// what is impossible given what another source observed. It is named.
 func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 	for name, row := range map[string]struct {
 		guarantee string
@@ -310,23 +310,23 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 			write(model.Create, 1, 0, 20, object("x", 20, "1")), stream("b", 1, 10, event(added, 4, object("y", 30, "1")))}},
 		"a list lacks an object that another server lists": {"Exact-state", []any{
 			list("a", 1, 0, 20, object("x", 10, "1")), list("b", 1, 0, 15)}},
-		"a list that selects lacks an object that another server lists": {"Exact-state", []any{
+		"a list with a selector lacks an object that another server lists": {"Exact-state", []any{
 			list("a", 1, 0, 20, labelled(object("x", 10, "1"))), selects(list("b", 1, 0, 15))}},
 		"a streaming list lacks an object that another server lists": {"Initial", []any{
 			list("a", 1, 0, 20, object("x", 10, "1")), func() model.Stream { s := streaming(3, 15); s.Server = "b"; return s }()}},
 		"a list has an old version": {"Exact-state", []any{
 			write(model.Create, 1, 0, 10, object("x", 10, "1")), write(model.Update, 3, 10, 15, object("x", 15, "2")), list("b", 5, 0, 20, object("x", 10, "1"))}},
-		"an object that is not what others saw": {"Exact-state", []any{
+		"an object that differs from what others observed": {"Exact-state", []any{
 			list("a", 1, 0, 20, object("x", 10, "1")), list("a", 3, 0, 20, object("x", 10, "1")), list("b", 5, 0, 20, object("x", 10, "2"))}},
-		"an object that is not what etcd holds": {"Exact-state", []any{
+		"an object that differs from etcd's": {"Exact-state", []any{
 			list("b", 1, 0, 20, object("x", 10, "2")), list("b", 3, 0, 20, object("x", 10, "2"), object("y", 12, "1")),
 			etcdPart{From: 20, To: 20, State: true, Changes: []model.Change{change(object("x", 10, "1")), change(object("y", 12, "1"))}}}},
-		"a delete that is refused, and carried out": {"Linearizable", []any{
+		"a refused delete that took effect": {"Linearizable", []any{
 			committed(change(object("x", 5, "1")), deletion(object("x", 8, "1"))),
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), onB(refused(3, model.Delete, model.TooMany))}},
-		"a write that changed nothing, and was answered with what was no longer there": {"Linearizable", []any{
+		"a write that changed nothing, and returned an outdated version": {"Linearizable", []any{
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 8, object("x", 8, "2")), onB(write(model.Update, 5, 0, 5, object("x", 5, "1")))}},
-		"an update that is carried out although another one came before": {"Preconditions", []any{
+		"an update that took effect although another one was first": {"Preconditions", []any{
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 6, object("x", 6, "2")), onB(write(model.Update, 5, 5, 8, object("x", 8, "3")))}},
 		"a most-recent list that misses a write": {"Most-recent", []any{
 			write(model.Create, 1, 0, 20, object("x", 20, "1")), list("b", 3, -1, 10)}},
@@ -351,8 +351,8 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 	}
 }
 
-// TestClocksThatDiffer shows that a request which came before another by less than the
-// skew proves nothing, and one by more does.
+// TestClocksThatDiffer proves that a request before another by less than the skew proves
+// nothing, and one by more does.
 func TestClocksThatDiffer(t *testing.T) {
 	second := int64(time.Second)
 	for gap, want := range map[int64]string{second: "passed", 3 * second: "failed"} {
@@ -383,7 +383,7 @@ func TestTheSameRecordingIsTheSameHistory(t *testing.T) {
 	}
 }
 
-// TestMerge takes a history that a recording made, and makes the same of it.
+// TestMerge makes the same history from a history of a recording.
 func TestMerge(t *testing.T) {
 	r := recording(t, write(model.Create, 1e9, 0, 5, object("x", 5, "1")), list("a", 2e9, 0, 10, object("x", 5, "1")),
 		stream("a", 3e9, 10, event(modified, 4e9, object("x", 15, "2")), event(deleted, 5e9, object("x", 20, "2"))))
@@ -402,7 +402,7 @@ func TestMerge(t *testing.T) {
 	require.EqualError(t, other.Merge(header, h), "expected a history about nodes, found one about pods")
 }
 
-// TestOnlyLabelsThatAreSelectedByAreKept and the rest is dropped everywhere.
+// TestOnlyLabelsThatAreSelectedByAreKept requires that others are dropped everywhere.
 func TestOnlyLabelsThatAreSelectedByAreKept(t *testing.T) {
 	build := func(all bool) *model.History {
 		labelled := object("x", 5, "1")

@@ -51,11 +51,11 @@ func TestWhatCannotBeImported(t *testing.T) {
 	}
 }
 
-// lostEvent are two audit logs, and what etcd says.
+// lostEvent has two audit logs, and the output of etcd.
 var lostEvent = []File{{Audit, "a", "testdata/lost-event/audit-a.log"}, {Audit, "b", "testdata/lost-event/audit-b.log"},
 	{Etcdctl, "state", "testdata/lost-event/state.json"}, {Etcdctl, "changes", "testdata/lost-event/changes.json"}}
 
-// TestTheExamples are the files that docs/debugging-stale-reads.md works with.
+// TestTheExamples imports the files of docs/debugging-stale-reads.md.
 func TestTheExamples(t *testing.T) {
 	for name, row := range map[string]struct {
 		files   []File
@@ -95,7 +95,7 @@ func TestTheExamples(t *testing.T) {
 	}
 }
 
-// historyOf returns the history of what a reader adds to a recording, and what was left out.
+// historyOf returns the history of what a reader adds to a recording, and what was omitted.
 func historyOf(read func(*Recording) error) (*model.History, []string, error) {
 	recording := &Recording{}
 	if err := read(recording); err != nil {
@@ -105,8 +105,8 @@ func historyOf(read func(*Recording) error) (*model.History, []string, error) {
 	return h, recording.Omitted(), err
 }
 
-// refusedOrRead demands that a reader refuses with a position, or adds to a recording
-// that makes a valid history.
+// refusedOrRead requires that a reader returns an error with a position, or makes a valid
+// history.
 func refusedOrRead(t *testing.T, read func(*Recording) error) {
 	recording := &Recording{}
 	if err := read(recording); err != nil {

@@ -48,8 +48,8 @@ func TestPathsAndQueries(t *testing.T) {
 
 const pod = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"blue","name":"a","uid":"u","resourceVersion":"7","labels":{"app":"web"}},"spec":{"nodeName":"n1","x":[{"y":1}]},"status":{}}`
 
-// TestDigests are the same for what two servers may answer for one object, and differ
-// for anything else.
+// TestDigests requires equal digests for the responses of two servers for one object, and
+// different ones otherwise.
 func TestDigests(t *testing.T) {
 	first, err := plain.Object([]byte(pod))
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// FuzzReducer feeds it anything: it refuses in one line, or reduces.
+// FuzzReducer reads arbitrary input: it returns an error in one line, or reduces.
 func FuzzReducer(f *testing.F) {
 	f.Add([]byte(pod), "/api/v1/pods?resourceVersion=5&labelSelector=a%3Db")
 	f.Add([]byte(`{"type":"ADDED","object":`+pod+`}`), "/apis/a.b/v1/namespaces/x/y/z?watch=1")

@@ -21,7 +21,7 @@ const kubectlOutput = `{
 {"type":"DELETED","object":{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"u","resourceVersion":"9"}}}
 `
 
-// kubectl reads the output of one.
+// kubectl reads the output of one kubectl.
 func kubectl(text string) func(*Recording) error {
 	return func(recording *Recording) error { return readKubectl(recording, "a", "f", strings.NewReader(text)) }
 }
@@ -56,8 +56,8 @@ func TestBadKubectlOutputIsRefusedWithAPosition(t *testing.T) {
 	}
 }
 
-// FuzzKubectl feeds the reader anything. It refuses with a position, or makes a history
-// that is valid.
+// FuzzKubectl reads arbitrary input. The reader refuses it with a position, or makes a
+// valid history.
 func FuzzKubectl(f *testing.F) {
 	f.Add(kubectlOutput)
 	f.Add(strings.ReplaceAll(kubectlOutput, "ADDED", "BOOKMARK"))

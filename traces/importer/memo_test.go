@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What was made of a text is made again only once it has been forgotten, or had failed.
+// A result is created again only if it was dropped, or had failed.
 func TestMemo(t *testing.T) {
 	made := 0
 	length := func(text []byte) (int, error) {
@@ -44,7 +44,7 @@ func TestMemo(t *testing.T) {
 	require.Equal(t, 8, made)
 }
 
-// What is remembered of an object is all that a reducer returns, and two objects are never taken for one.
+// The cache has all that a reducer returns, and never confuses two objects.
 func TestAReducerThatRemembersReadsTheSame(t *testing.T) {
 	remembering := plain.Remembering()
 	for range 2 {

@@ -8,8 +8,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Who takes the last finalizer away is answered with the object, also if somebody else has been ahead: the registry ignores that it is gone
-// (k8s.io/apiserver/pkg/registry/generic/registry, deleteWithoutFinalizers). So the deletion is an update's only if nobody else can have made it.
+// An update that removes the last finalizer returns the object, even if it lost the race: the registry ignores that the object is gone
+// (k8s.io/apiserver/pkg/registry/generic/registry, deleteWithoutFinalizers). So the update made the deletion only if no other request can have.
 func TestADeletionByUpdate(t *testing.T) {
 	about := func(rv int64) model.Object { return model.Object{Namespace: "n", Name: "a", UID: "u", RV: rv} }
 	etcd := etcdPart{To: 6, State: true, Changes: []model.Change{{RV: 5, Object: about(5)}, {RV: 6, Deleted: true, Object: model.Object{Namespace: "n", Name: "a", RV: 6}}}}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzSplitter cuts anything into two pieces anywhere. What comes out is the same as
-// of the whole, and what the reader reads.
+// FuzzSplitter cuts arbitrary input into two pieces. The result is the same as for the
+// whole, and as that of the reader.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte(`{"a":"}\"{"} {"b":[1,{}]}`), 5)
 	f.Add([]byte("{\"a\":\n{}}\n\n[1]"), 3)

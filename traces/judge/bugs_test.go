@@ -16,12 +16,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// minBugs is how many bugs there are at least.
+// minBugs is the minimum number of bugs.
 const minBugs = 15
 
-// TestBugsAreExplained compares what is said of recorded failures, one of each bug,
-// with golden files. docs/track-record.md tells of the bugs. The histories are of
-// runs that `simrun shrink` has made smaller, and do not change with the code.
+// TestBugsAreExplained compares the reports of recorded failures, one of each bug, with
+// golden files. docs/track-record.md describes the bugs. The histories are of runs that
+// `simrun shrink` has minimised, and do not change with the code.
 func TestBugsAreExplained(t *testing.T) {
 	files, err := filepath.Glob("testdata/bugs/*.jsonl.zst")
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// TestTheDocumentationIsRight judges the history that docs/history-format.md
-// shows, and quotes the sentence that it quotes.
+// TestTheDocumentationIsRight judges the history in docs/history-format.md, and compares
+// the error that it quotes.
 func TestTheDocumentationIsRight(t *testing.T) {
 	text, err := os.ReadFile("../../docs/history-format.md")
 	require.NoError(t, err)

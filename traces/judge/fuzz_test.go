@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// FuzzCheck demands that no valid history makes the oracle or an explanation panic.
+// FuzzCheck requires that no valid history makes the oracle or an explanation panic.
 func FuzzCheck(f *testing.F) {
 	whole := example(f)
 	f.Add(whole)
@@ -37,7 +37,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { judged(t, text) })
 }
 
-// judged is the outcome of a history, empty for one that is not valid.
+// judged returns the outcome of a history, empty for an invalid one.
 func judged(t testing.TB, text string) linearizability.Outcome {
 	_, history, err := traces.ReadValidHistory(strings.NewReader(text))
 	if err != nil {
@@ -51,8 +51,8 @@ func judged(t testing.TB, text string) linearizability.Outcome {
 	return v.Outcome
 }
 
-// FuzzDamage changes a few fields of the example, which reaches further than
-// changing its bytes does: most of what comes out is valid.
+// FuzzDamage changes a few fields of the example, which reaches further than changing
+// its bytes, because most of the results are valid.
 func FuzzDamage(f *testing.F) {
 	lines := strings.Split(strings.TrimSpace(example(f)), "\n")
 	f.Add(uint64(1), uint8(1))
@@ -106,7 +106,7 @@ func damaged(t testing.TB, lines []string, random *rand.Rand, changes int) []str
 	return lines
 }
 
-// another is a value of the same type.
+// another returns a value of the same type.
 func another(value any, random *rand.Rand) any {
 	switch value := value.(type) {
 	case json.Number:

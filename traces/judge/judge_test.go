@@ -29,14 +29,14 @@ func example(t testing.TB) string {
 	return string(text)
 }
 
-// wrong is the example with one event that carries what was never stored.
+// wrong returns the example with one event whose object was never stored.
 func wrong(t testing.TB) string {
 	text := strings.Replace(example(t), `"type":"MODIFIED","rv":5,"object":{"namespace":"default","name":"a"`, `"type":"MODIFIED","rv":5,"object":{"namespace":"default","name":"q"`, 1)
 	require.NotEqual(t, example(t), text)
 	return text
 }
 
-// unknown is the example without what etcd committed.
+// unknown returns the example without the truth.
 func unknown(t testing.TB) string {
 	var kept []string
 	for line := range strings.Lines(example(t)) {
@@ -121,7 +121,7 @@ func folder(t *testing.T) (dir string, write func(path, text string) string) {
 	}
 }
 
-// A run's folder has to hold as much as the run had to.
+// A history in a run's folder must contain as much as the run had to.
 func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	dir, write := folder(t)
 	zipped := packedText(t, zip, example(t))
@@ -169,7 +169,7 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	}
 }
 
-// TestUnreadableFiles demands one sentence that begins with the path.
+// TestUnreadableFiles requires one sentence that begins with the path.
 func TestUnreadableFiles(t *testing.T) {
 	dir, write := folder(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))

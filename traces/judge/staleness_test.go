@@ -19,7 +19,7 @@ func listOf(id int, server string, call, asked, rv int64) model.Operation {
 	return model.Operation{ID: id, Client: "c", Server: server, Kind: model.List, Call: call, Return: call + 1, RV: asked, ResultRV: rv}
 }
 
-// threeChanges is a resource with three changes, at RV 10, 20 and 30; the last is a deletion.
+// threeChanges returns a resource with three changes, at RV 10, 20 and 30; the last is a deletion.
 func threeChanges() *model.History {
 	return &model.History{
 		Truth: model.Truth{Revision: 40, Changes: []model.Change{
@@ -59,7 +59,7 @@ func TestHowStaleAReadIs(t *testing.T) {
 		b.text(func(t int64) string { return fmt.Sprint(t) }))
 }
 
-// TestOnlyWhatIsAskedForCounts: a change elsewhere makes no read stale.
+// TestOnlyWhatIsAskedForCounts proves that a change outside its scope makes no read stale.
 func TestOnlyWhatIsAskedForCounts(t *testing.T) {
 	for name, row := range map[string]struct {
 		read  model.Operation

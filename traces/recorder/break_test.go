@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// cuttable is a transport whose watches can be cut, as a network does: below the
-// recorder, so that it sees what a client sees.
+// cuttable is a transport whose watches can be cut, as by a network. It is below the
+// recorder, which sees what a client sees.
 type cuttable struct {
 	http.RoundTripper
 
@@ -32,7 +32,7 @@ func (c *cuttable) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// cut ends the watches that are open, and says how many there were.
+// cut ends the open watches, and returns their number.
 func (c *cuttable) cut() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,8 +44,8 @@ func (c *cuttable) cut() int {
 	return cut
 }
 
-// TestARecordingGoesOnAfterABreak cuts the watch of the recorder's informer. What comes
-// on the next one is recorded as well, and the two of them are two streams.
+// TestARecordingGoesOnAfterABreak cuts the watch of the recorder's informer. The next
+// one is recorded as well, as a second stream.
 func TestARecordingGoesOnAfterABreak(t *testing.T) {
 	c := newCluster(t)
 	a := c.start("a", server.Watchsim, c.etcd.Endpoint())

@@ -48,14 +48,14 @@ func writings() map[string]writing {
 	}
 }
 
-// encoded is an object as an encoder writes it.
+// encoded returns an encoded object.
 func encoded(t require.TestingT, encoder runtime.Encoder, object runtime.Object) []byte {
 	body, err := runtime.Encode(encoder, object)
 	require.NoError(t, err)
 	return body
 }
 
-// watch is the body of a watch.
+// watch returns the body of a watch.
 func (w writing) watch(t *testing.T, events ...metav1.WatchEvent) []byte {
 	var body bytes.Buffer
 	encoder := streaming.NewEncoder(w.framer.NewFrameWriter(&body), w.events)
@@ -66,7 +66,7 @@ func (w writing) watch(t *testing.T, events ...metav1.WatchEvent) []byte {
 	return body.Bytes()
 }
 
-// pieces gives a body in pieces of random lengths.
+// pieces reads a body in pieces of random lengths.
 type pieces struct{ rest []byte }
 
 func (p *pieces) Read(into []byte) (int, error) {
@@ -78,7 +78,7 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// serve answers every request with a body.
+// serve returns a server that returns the same body for every request.
 func serve(t *testing.T, media string, code int, body []byte) *httptest.Server {
 	return handle(t, media, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
@@ -86,7 +86,7 @@ func serve(t *testing.T, media string, code int, body []byte) *httptest.Server {
 	})
 }
 
-// about is the metadata of an object at a resourceVersion.
+// about returns the metadata of an object at a resourceVersion.
 func about(name string, rv int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "default", Name: name, UID: "u1", ResourceVersion: fmt.Sprint(rv), CreationTimestamp: metav1.Unix(1_700_000_000, 0),
@@ -96,7 +96,7 @@ func about(name string, rv int) metav1.ObjectMeta {
 	}
 }
 
-// samples are objects with fields of every sort, by the resource that they are served as.
+// samples are objects with fields of all kinds, by resource.
 func samples(rv int) map[string]runtime.Object {
 	now := metav1.Unix(1_700_000_001, 0)
 	return map[string]runtime.Object{
@@ -123,7 +123,7 @@ func samples(rv int) map[string]runtime.Object {
 	}
 }
 
-// history is what has been recorded.
+// history returns what has been recorded.
 func history(t *testing.T, r *Recorder) *model.History {
 	t.Helper()
 	_, h, notes, err := r.History()
@@ -132,7 +132,7 @@ func history(t *testing.T, r *Recorder) *model.History {
 	return h
 }
 
-// resourceIn is the resource of a path, as a recorder is told it.
+// resourceIn returns the resource of a path, as for a recorder.
 func resourceIn(path string) string {
 	words := strings.Split(strings.Trim(path, "/"), "/")
 	if words[0] == "apis" {
@@ -141,7 +141,7 @@ func resourceIn(path string) string {
 	return words[len(words)-1]
 }
 
-// TestEveryEncodingReadsTheSame answers a get, a list, a create and a watch in each encoding: whoever records sees one object.
+// TestEveryEncodingReadsTheSame serves a get, a list, a create and a watch in each encoding: the recorded object is the same.
 func TestEveryEncodingReadsTheSame(t *testing.T) {
 	for path, object := range samples(10) {
 		want := map[string]model.Object{}
@@ -180,7 +180,7 @@ func TestEveryEncodingReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestEventsInTwoPieces cuts a stream at every place.
+// TestEventsInTwoPieces cuts a stream at every byte.
 func TestEventsInTwoPieces(t *testing.T) {
 	event := metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Object: &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about("a", 10)}}}
 	for name, w := range writings() {
@@ -222,7 +222,7 @@ func TestListsInEveryEncoding(t *testing.T) {
 	require.Equal(t, want["JSON"], want["CBOR"])
 }
 
-// Of what client-go has no type for, or an older one, the metadata is read, and nothing is compared with what JSON shows.
+// If client-go has no type for an object, or an older one, only the metadata is read, and the content is not compared with JSON.
 func TestProtobufOfOtherTypes(t *testing.T) {
 	kinds := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	others := runtime.NewScheme()
@@ -255,7 +255,7 @@ func TestProtobufOfOtherTypes(t *testing.T) {
 	}
 }
 
-// What etcd holds in CBOR is read as what it holds in JSON.
+// A value in etcd is read the same in CBOR and in JSON.
 func TestStoredInCBOR(t *testing.T) {
 	for path, object := range samples(10) {
 		want, body := encoded(t, writings()["JSON"].objects, object), encoded(t, writings()["CBOR"].objects, object)
@@ -270,7 +270,7 @@ func TestStoredInCBOR(t *testing.T) {
 	}
 }
 
-// What an update is sent with is its precondition.
+// The resourceVersion in an update is its precondition.
 func TestWhatIsSentInEveryEncoding(t *testing.T) {
 	for name, w := range writings() {
 		body := encoded(t, w.objects, samples(9)["/api/v1/namespaces/default/pods"])
@@ -287,7 +287,7 @@ func TestWhatIsSentInEveryEncoding(t *testing.T) {
 	}
 }
 
-// Clients of metadata alone get statuses in protobuf, whatever else they accept.
+// Metadata clients receive statuses in protobuf, whatever else they accept.
 func TestStatusesInEveryEncoding(t *testing.T) {
 	failure := func(media string, code int, body []byte) model.Code {
 		var told *importer.Told
@@ -316,7 +316,7 @@ func TestStatusesInEveryEncoding(t *testing.T) {
 	}
 }
 
-// FuzzTranslation feeds every encoding with what no server sends: it may not panic, and what comes of it is an object of JSON.
+// FuzzTranslation feeds every encoding with arbitrary input: it must not panic, and any result is a JSON object.
 func FuzzTranslation(f *testing.F) {
 	for _, w := range writings() {
 		for _, object := range samples(10) {

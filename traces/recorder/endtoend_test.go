@@ -23,7 +23,7 @@ func rv(t *testing.T, object *unstructured.Unstructured) int64 {
 	return revision
 }
 
-// streamed waits until the stream of a server has brought a revision.
+// streamed waits until the stream of a server has delivered a revision.
 func streamed(t *testing.T, o *Observation, server string, revision int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -58,9 +58,9 @@ func probed(t *testing.T, o *Observation, server string, more int) {
 	require.Eventually(t, func() bool { return count() >= before+more }, patience, 20*time.Millisecond)
 }
 
-// TestRealServersPass writes by way of two real API servers with different watch
-// caches over one etcd, records both, and judges all of it: the audit logs, etcd's own
-// output, and what the recorder saw.
+// TestRealServersPass writes through two real API servers with different watch caches
+// over one etcd, records both, and judges everything: the audit logs, etcd's own output,
+// and the recording.
 func TestRealServersPass(t *testing.T) {
 	c := newCluster(t)
 	a := c.start("a", server.Watchsim, c.etcd.Endpoint())
@@ -95,7 +95,7 @@ func TestRealServersPass(t *testing.T) {
 	v := c.verdict("all.jsonl", c.files)
 	require.EqualValues(t, "passed", v.Outcome, "%s", v.Report())
 	require.Contains(t, c.notes[0], fmt.Sprintf("%d requests that an imported history already has", c.recorded))
-	// On a busy machine one server may well be behind the other for a moment.
+	// On a busy machine one server may lag behind the other briefly.
 	for _, observation := range v.Observations {
 		require.Contains(t, observation, "TimeTravel: ")
 		require.Contains(t, observation, "at RV 0")
@@ -106,7 +106,7 @@ func TestRealServersPass(t *testing.T) {
 	require.Positive(t, v.Counts.FailedWrites)
 	require.GreaterOrEqual(t, v.Counts.Changes, 15)
 
-	// Each part for itself passes, too.
+	// Each part by itself passes, too.
 	for _, kind := range []importer.Kind{importer.History, importer.Audit} {
 		v := c.verdict("without-etcd-"+string(kind)+".jsonl", ofKind(c.files, kind))
 		require.EqualValues(t, "passed", v.Outcome, "%s", v.Report())
@@ -125,7 +125,7 @@ func ofKind(files []importer.File, kind importer.Kind) []importer.File {
 	return slices.DeleteFunc(slices.Clone(files), func(file importer.File) bool { return file.Kind != kind })
 }
 
-// requireRedacted demands that nothing of the contents is in a recorded file.
+// requireRedacted requires that no content is in a recorded file.
 func requireRedacted(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -136,9 +136,9 @@ func requireRedacted(t *testing.T, path string) {
 	}
 }
 
-// TestAStaleServerIsCaught freezes what etcd's watch brings to the second server. It
-// goes on to answer reads at resourceVersion 0, as the API server of
-// kubernetes/kubernetes #59848 did, and whoever asks it is thrown back in time.
+// TestAStaleServerIsCaught freezes the second server's watch on etcd. The server
+// continues to serve reads at resourceVersion 0, like the API server of
+// kubernetes/kubernetes #59848, so that its clients go back in time.
 func TestAStaleServerIsCaught(t *testing.T) {
 	for _, cache := range []server.WatchCache{server.Watchsim, server.Kubernetes} {
 		t.Run(string(cache), func(t *testing.T) {
@@ -179,9 +179,9 @@ func TestAStaleServerIsCaught(t *testing.T) {
 	}
 }
 
-// TestALostEventIsCaught loses one event between etcd and the second server. What
-// comes later comes there as well, so nobody notices: but two servers that disagree
-// cannot both be right.
+// TestALostEventIsCaught loses one event between etcd and the second server. Later
+// events arrive there, so no client notices; but two servers that disagree cannot both
+// be right.
 func TestALostEventIsCaught(t *testing.T) {
 	c := newCluster(t)
 	proxy := startProxy(t, c.etcd.Endpoint())

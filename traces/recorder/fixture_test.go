@@ -25,15 +25,15 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// patience bounds every wait of these tests. It is far beyond what they take.
+// patience bounds every wait of these tests, with a large margin.
 const patience = 60 * time.Second
 
-// keep names a folder that the files of the tests stay in, as examples.
+// keep names a folder to keep the files of the tests in, as examples.
 var keep = flag.String("keep", "", "folder in which the audit logs, etcd's output and histories are kept, one folder a test")
 
 const resource = "widgets.example.watchsim.dev"
 
-// cluster is an etcd with API servers, all of it real, and the files that it leaves.
+// cluster is a real etcd with real API servers, and the files that it writes.
 type cluster struct {
 	recorded int      // operations of the recorder
 	notes    []string // of the last import
@@ -65,8 +65,8 @@ func newCluster(t *testing.T) *cluster {
 
 func (c *cluster) path(name string) string { return filepath.Join(c.folder, name) }
 
-// start runs an API server with its audit log on until the test ends, and waits until
-// it is ready.
+// start runs an API server with an audit log until the test ends, and waits until it
+// is ready.
 func (c *cluster) start(name string, cache server.WatchCache, etcd string) *rest.Config {
 	c.t.Helper()
 	policy := c.path("policy.yaml")
@@ -105,7 +105,7 @@ func (c *cluster) start(name string, cache server.WatchCache, etcd string) *rest
 	return config
 }
 
-// line appends a value to a file, as etcdctl prints it with -w json.
+// line appends a value to a file, as etcdctl -w json prints it.
 func (c *cluster) line(file string, value any) {
 	text, err := json.Marshal(value)
 	require.NoError(c.t, err)
@@ -116,8 +116,8 @@ func (c *cluster) line(file string, value any) {
 	require.NoError(c.t, out.Close())
 }
 
-// watchEtcd writes down what etcd holds and all that it commits from then on, as
-// etcdctl does. The function it returns waits for a revision and ends it.
+// watchEtcd writes etcd's state and all that it commits from then on to files, as etcdctl
+// does. The returned function waits for a revision and ends it.
 func (c *cluster) watchEtcd() (until func(revision int64)) {
 	c.t.Helper()
 	const prefix = "/registry/"
@@ -150,7 +150,7 @@ func (c *cluster) watchEtcd() (until func(revision int64)) {
 	}
 }
 
-// record keeps what an observation has recorded, once etcd's watch has brought a revision.
+// record saves the history of an observation, once etcd's watch has delivered a revision.
 func (c *cluster) record(o *Observation, last int64) {
 	c.t.Helper()
 	c.until(last)
@@ -183,7 +183,7 @@ func (c *cluster) verdict(name string, files []importer.File) judge.Verdict {
 	return v
 }
 
-// writer writes widgets by way of one server.
+// writer writes widgets through one server.
 type writer struct {
 	t       *testing.T
 	widgets dynamic.ResourceInterface

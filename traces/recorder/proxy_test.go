@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// proxy stands between an API server and etcd. All requests pass; what watches bring
-// can be held back, or lost, which no API server can notice.
+// proxy is between an API server and etcd. All requests pass; the events of watches can
+// be held back, or lost, without the API server noticing.
 type proxy struct {
 	upstream *grpc.ClientConn
 	address  string
@@ -45,14 +45,14 @@ func startProxy(t *testing.T, etcd string) *proxy {
 	return p
 }
 
-// freeze holds back what watches bring from now on, for good.
+// freeze holds back all events of watches from now on.
 func (p *proxy) freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.frozen = true
 }
 
-// loseNext loses the next event that any watch brings.
+// loseNext loses the next event of any watch.
 func (p *proxy) loseNext() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *proxy) admit(response []byte) bool {
 	return !p.frozen
 }
 
-// pass hands on one call in both directions.
+// pass forwards one call in both directions.
 func (p *proxy) pass(_ any, client grpc.ServerStream) error {
 	ctx, cancel := context.WithCancel(client.Context())
 	defer cancel()
@@ -119,7 +119,7 @@ func (p *proxy) pass(_ any, client grpc.ServerStream) error {
 	}
 }
 
-// asBytes is a codec that leaves messages as they are.
+// asBytes is a codec that does not decode messages.
 type asBytes struct{}
 
 func (asBytes) Name() string { return "bytes" }

@@ -24,11 +24,11 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// secret is what must not come into any file.
+// secret must not be written to any file.
 const secret = "c3dvcmRmaXNo"
 
-// pod is an object full of what must not be told. What is left out of the file is also
-// hostile to whoever would read it.
+// pod is an object full of secrets. The values that are omitted from the file are also
+// hostile to its readers.
 func pod(kind, name string, rv int) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":"v1","metadata":{"namespace":"default","name":%q,"uid":"uid-%s","resourceVersion":"%d",`+
 		`"labels":{"app":"web","token":"%[5]s"},"annotations":{"%[5]s":"</script><script>alert(1)</script>\u0000\n"},`+
@@ -36,7 +36,7 @@ func pod(kind, name string, rv int) string {
 		`"spec":{"nodeName":"n1","env":[{"value":"%[5]s"}]},"status":{"message":"%[5]s"}}`, kind, name, name, rv, secret)
 }
 
-// handle is an API server whose answers are of a media type, unless they say otherwise.
+// handle returns an API server whose responses have a media type, unless they set another.
 func handle(t *testing.T, media string, answer http.HandlerFunc) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", media)
@@ -46,7 +46,7 @@ func handle(t *testing.T, media string, answer http.HandlerFunc) *httptest.Serve
 	return server
 }
 
-// answers is an API server that says what it is told to.
+// answers returns an API server with the given responses.
 func answers(t *testing.T) *httptest.Server {
 	return handle(t, "application/json", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", secret)
@@ -82,7 +82,7 @@ func answers(t *testing.T) *httptest.Server {
 	})
 }
 
-// ask sends a request through a recorder and reads the answer to its end.
+// ask sends a request through a recorder and reads the whole response.
 func ask(t *testing.T, r *Recorder, server *httptest.Server, method, path, body string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
@@ -98,7 +98,7 @@ func ask(t *testing.T, r *Recorder, server *httptest.Server, method, path, body 
 	return string(text)
 }
 
-// askAll sends one request of each sort.
+// askAll sends one request of each kind.
 func askAll(t *testing.T, r *Recorder, resource string) {
 	server := answers(t)
 	base := "/api/v1/namespaces/default/" + resource
@@ -125,8 +125,8 @@ func written(t *testing.T, r *Recorder) (*model.History, []string, string) {
 	return h, notes, file.String() + strings.Join(notes, "\n")
 }
 
-// TestNothingSecretIsWritten records objects, headers, bodies and messages that hold a
-// secret everywhere, and looks for it in the file.
+// TestNothingSecretIsWritten records objects, headers, bodies and messages with a secret
+// everywhere, and searches the file for it.
 func TestNothingSecretIsWritten(t *testing.T) {
 	for _, resource := range []string{"pods", "secrets"} {
 		t.Run(resource, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestNothingSecretIsWritten(t *testing.T) {
 	}
 }
 
-// TestBodiesAreWrittenWhenAskedFor is the other way round, but not for Secrets.
+// TestBodiesAreWrittenWhenAskedFor is the opposite, except for Secrets.
 func TestBodiesAreWrittenWhenAskedFor(t *testing.T) {
 	r := New("pods", Options{Bodies: true, Labels: true})
 	askAll(t, r, "pods")
@@ -160,8 +160,8 @@ func TestBodiesAreWrittenWhenAskedFor(t *testing.T) {
 	require.Contains(t, file, `"unknown@10"`)
 }
 
-// TestDigestsCannotBeGuessed shows that another recorder makes others, and that one
-// makes the same of the same.
+// TestDigestsCannotBeGuessed proves that digests differ between recorders, and are equal
+// for equal contents within one.
 func TestDigestsCannotBeGuessed(t *testing.T) {
 	var values [2]string
 	for i := range values {
@@ -193,7 +193,7 @@ func TestRequestsAreUnderstood(t *testing.T) {
 	require.Equal(t, h.Truth.Changes[len(h.Truth.Changes)-1], model.Change{RV: 22, Deleted: true, Object: *s.Events[2].Object})
 }
 
-// TestEachRequestIsTold is about those that no history holds, too.
+// TestEachRequestIsTold includes requests that are omitted.
 func TestEachRequestIsTold(t *testing.T) {
 	var all []*importer.Told
 	r := New("pods", Options{Tell: func(told *importer.Told) {
@@ -213,7 +213,7 @@ func TestEachRequestIsTold(t *testing.T) {
 	}, lines)
 }
 
-// TestAWatchThatIsNotRecordedIsNotKept: its body has no end.
+// TestAWatchThatIsNotRecordedIsNotKept matters because its body has no end.
 func TestAWatchThatIsNotRecordedIsNotKept(t *testing.T) {
 	server, r := answers(t), New("pods", Options{})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/pods?watch=1&labelSelector=app!%3Da", nil)
@@ -227,7 +227,7 @@ func TestAWatchThatIsNotRecordedIsNotKept(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 }
 
-// Histories of several resources that one clock times can be compared.
+// Histories of several resources can be compared if they share a clock.
 func TestAClockIsThatOfTheHistory(t *testing.T) {
 	now := int64(1000)
 	r := New("pods", Options{Clock: func() int64 { now++; return now }})
@@ -239,7 +239,7 @@ func TestAClockIsThatOfTheHistory(t *testing.T) {
 	require.Empty(t, header.Attributes[traces.AttributeBegan])
 }
 
-// TestAServerIsNamedAfterItsAnswer has a load balancer, behind which nobody knows before.
+// TestAServerIsNamedAfterItsAnswer has a load balancer, behind which the server is not known earlier.
 func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
 	reached := "a"
 	r := New("pods", Options{Server: func(*http.Request) string { return reached }})
@@ -252,7 +252,7 @@ func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
 	require.Equal(t, "c", h.Operations[1].Server)
 }
 
-// TestWhatCannotBeRecordedPasses feeds clients with what no API server sends.
+// TestWhatCannotBeRecordedPasses has responses that no API server sends.
 func TestWhatCannotBeRecordedPasses(t *testing.T) {
 	for name, row := range map[string]struct{ path, media, body, note string }{
 		"YAML list":        {"/api/v1/pods", "application/yaml", "kind: PodList", omittedEncoding},
@@ -283,7 +283,7 @@ var deleted = model.Truth{Changes: []model.Change{
 	{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
 }}
 
-// A delete whose answer cannot be read may have deleted what another one finds gone.
+// A delete whose response cannot be read may have deleted an object that another delete finds gone.
 func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
 	for name, first := range map[string][2]string{"YAML": {"application/yaml", "kind: Status"}, "broken off": {"application/json", `{"kind":"Sta`}} {
 		t.Run(name, func(t *testing.T) {
@@ -311,8 +311,8 @@ func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
 	}
 }
 
-// Clients of metadata alone are answered in protobuf, with the UID of what is gone, or with the object that is deleted, or, to
-// an update that takes the last finalizer away, with what it would be.
+// Responses to metadata clients are in protobuf, with the UID of the deleted object, or with that object, or, for an update
+// that removes the last finalizer, with the state that it would have.
 func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 	about := metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "first", ResourceVersion: "6"}
 	now := metav1.Now()
@@ -343,7 +343,7 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 	}
 }
 
-// A create that fails may have created the object whose name only its request tells.
+// A create that fails may have created the object whose name only its request has.
 func TestAFailedCreateIsKnownOf(t *testing.T) {
 	server := serve(t, "application/json", 500, []byte(`{"kind":"Status","status":"Failure","reason":"InternalError","code":500}`))
 	r := New("pods", Options{})
@@ -354,7 +354,7 @@ func TestAFailedCreateIsKnownOf(t *testing.T) {
 	require.Contains(t, notes[0], "writes whose outcome is unknown")
 }
 
-// A delete that is refused and one whose answer is an error: if the object is gone, the second may have deleted it.
+// A delete that is refused and one whose response is an error: if the object is gone, the second may have deleted it.
 func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
 	for _, refusal := range []int{http.StatusTooManyRequests, http.StatusConflict} {
 		codes := []int{refusal, http.StatusInternalServerError}
@@ -373,7 +373,7 @@ func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
 	}
 }
 
-// A write that has no answer yet, such as the last one of a client that has crashed, may have been carried out.
+// A write without a response, such as the last one of a client that has crashed, may have taken effect.
 func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 	r := New("pods", Options{})
 	notes := func() string {
@@ -390,8 +390,8 @@ func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 	require.NotContains(t, notes(), unknown)
 }
 
-// TestAWatchPassesAtOnce shows that an event reaches the client, and the history, while
-// the stream goes on.
+// TestAWatchPassesAtOnce proves that an event reaches the client, and the history, while
+// the stream is open.
 func TestAWatchPassesAtOnce(t *testing.T) {
 	more := make(chan struct{})
 	server := handle(t, "application/json", func(w http.ResponseWriter, r *http.Request) {

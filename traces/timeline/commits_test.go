@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestWhenChangesWereCommitted: not before any request that can have made them,
-// and not after anybody was told of them, or of a later one.
+// TestWhenChangesWereCommitted proves that this is not before the request that made
+// them, and not after anybody observed them, or a later one.
 func TestWhenChangesWereCommitted(t *testing.T) {
 	a, b, again := model.Object{Name: "a", Value: "1"}, model.Object{Name: "b", Value: "1"}, model.Object{Name: "b", Value: "2"}
 	h := &model.History{

@@ -15,7 +15,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// size says how large a made history is.
+// size is the size of a generated history.
 type size struct {
 	changes, keys, watchers int
 	// step is the time from one change to the next.
@@ -75,8 +75,8 @@ func made(s size) *model.History {
 	return h
 }
 
-// withStanding adds who led and what caches held to a history: a step for each change and
-// server.
+// withStanding adds leaders and windows of caches to a history: a step for each change
+// and server.
 func withStanding(h *model.History, step time.Duration) *model.History {
 	h.Leaders = []model.Leader{{Member: "etcd-0", Term: 2}}
 	for _, server := range []string{"apiserver-0", "apiserver-1"} {
@@ -87,9 +87,9 @@ func withStanding(h *model.History, step time.Duration) *model.History {
 	return h
 }
 
-// broken is a small history in which one event never came, one watch was refused,
-// one list at RV 0 was older than what its client knew, and faults and a
-// compaction were about.
+// broken returns a small history in which one event never arrived, one watch was
+// refused, and one list at RV 0 was older than what its client knew, with faults and
+// a compaction.
 func broken(t testing.TB) *model.History {
 	h := made(small)
 	stream := &h.Streams[1]
@@ -127,7 +127,7 @@ func following(h *model.History, server string, since int64, room int) []model.C
 	return windows
 }
 
-// listed is a list at resourceVersion 0 that returned what was stored at one.
+// listed returns a list at resourceVersion 0 that returned the state at an RV.
 func listed(h *model.History, id int, call, rv int64) model.Operation {
 	op := model.Operation{ID: id, Client: "reader", Server: "apiserver-1", Kind: model.List, Call: call, Return: call + 3e6,
 		Scope: model.Scope{Namespace: "default"}, RV: 0, ResultRV: rv, Remaining: -1}

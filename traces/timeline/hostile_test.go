@@ -19,7 +19,7 @@ const (
 	stranger = `{{data}}{{script}}`
 )
 
-// hostile puts what would be markup or script wherever a cluster can put names.
+// hostile puts markup and script into all names that a cluster controls.
 func hostile(t *testing.T) Page {
 	h := broken(t)
 	long := strings.Repeat("长", 40_000)
@@ -72,8 +72,8 @@ func TestHostileNamesStayText(t *testing.T) {
 	}
 }
 
-// TestTheHistoryIsInThePageAsBase64Alone looks at the file rather than at what a
-// browser makes of it.
+// TestTheHistoryIsInThePageAsBase64Alone checks the file rather than the page in a
+// browser.
 func TestTheHistoryIsInThePageAsBase64Alone(t *testing.T) {
 	var content strings.Builder
 	require.NoError(t, Write(&content, hostile(t)))
@@ -83,7 +83,7 @@ func TestTheHistoryIsInThePageAsBase64Alone(t *testing.T) {
 	require.True(t, regexp.MustCompile(`<script type="application/octet-stream" id="data">[A-Za-z0-9+/=]+</script>`).MatchString(content.String()))
 }
 
-// TestThePolicyForbidsRequests tries what a script that got in would try.
+// TestThePolicyForbidsRequests tries what an injected script would try.
 func TestThePolicyForbidsRequests(t *testing.T) {
 	path, _ := saved(t, judged(t, broken(t)))
 	tab := open(t, "file://"+path)

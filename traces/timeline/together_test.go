@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/traces/timeline"
 )
 
-// part is the history of a resource with one object, which began at a second of the recording: an object is created, and a watch brings it.
+// part returns the history of a resource with one object, which began at a second of the recording: it is created, and a watch delivers it.
 func part(resource, began string, namespace string, rv int64, outcome linearizability.Outcome) timeline.Part {
 	const ms = 1_000_000
 	object := model.Object{Namespace: namespace, Name: "a", RV: rv}
