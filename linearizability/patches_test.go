@@ -1,0 +1,56 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// TestPatches judges a patch of a/x, which has the label app=b since 4 and app=a before, as
+// a patch set it. If it took effect, the object is at 6 as it was at 2.
+func TestPatches(t *testing.T) {
+	patch := func(app string, call int64, change func(*model.Operation)) model.Operation {
+		op := on(model.Get, call, call+10, change)
+		op.Touch, op.Patch = true, map[string]string{"app": app}
+		return op
+	}
+	shown := func(app string, rv int64) func(*model.Operation) {
+		return func(op *model.Operation) {
+			reads("v2", rv)(op)
+			op.Objects[0].Labels = map[string]string{"app": app}
+		}
+	}
+	lin := guarantees{linearizability.Linearizable}
+	for _, row := range []struct {
+		name    string
+		patch   model.Operation
+		effects bool
+		broken  guarantees
+	}{
+		{"acknowledged", patch("a", 50, shown("a", 6)), true, nil},
+		{"of unknown outcome", patch("a", 50, fails(model.Unknown)), true, nil},
+		{"of unknown outcome, without effect", patch("a", 50, fails(model.Unknown)), false, nil},
+		{"refused", patch("a", 50, fails(model.Unavailable)), true, lin},
+		{"of another value", patch("b", 50, fails(model.Unknown)), true, lin},
+		{"response with the labels set before", patch("a", 50, shown("b", 4)), false, lin},
+		{"response with an old state", patch("a", 50, shown("a", 2)), false, lin},
+		{"that changes nothing", patch("b", 50, shown("b", 4)), false, nil},
+		{"that changes nothing, while the label was another", patch("b", 20, shown("b", 4)), false, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := &model.History{Truth: registerTruth(), Operations: []model.Operation{
+				on(model.Create, 15, 20, writes("v2", 2)), patch("b", 30, shown("b", 4)), row.patch}}
+			h.Truth.Changes = h.Truth.Changes[:3]
+			if !row.effects {
+				h.Truth.Changes = h.Truth.Changes[:2]
+			}
+			h.Operations[0].Object.Labels = map[string]string{"app": "a"}
+			for i, app := range []string{"a", "b", "a"}[:len(h.Truth.Changes)] {
+				object := &h.Truth.Changes[i].Object
+				object.Value, object.Labels = "v2", map[string]string{"app": app}
+			}
+			judge(t, h, row.broken)
+		})
+	}
+}
