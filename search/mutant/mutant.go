@@ -67,6 +67,9 @@ var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, s
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }
 
+// IsFix reports whether the mutant of that name fixes a finding instead of adding a bug.
+func IsFix(name string) bool { return strings.HasPrefix(name, "fix-") }
+
 // ErrUnknown means that no mutant has the given name.
 var ErrUnknown = errors.New("unknown mutant")
 

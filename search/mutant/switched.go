@@ -254,7 +254,7 @@ func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
 	for _, name := range order {
 		text, _ := with(whole, name)
 		for _, fix := range order {
-			if isFix(name) || !isFix(fix) {
+			if IsFix(name) || !IsFix(fix) {
 				continue
 			}
 			if both, apart := with(text, fix); apart {
@@ -265,9 +265,6 @@ func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
 	}
 	return copies
 }
-
-// isFix reports whether a mutant fixes a finding.
-func isFix(name string) bool { return strings.HasPrefix(name, "fix-") }
 
 // suffix distinguishes the copy of a function for a mutant from the others.
 func suffix(names string) string {

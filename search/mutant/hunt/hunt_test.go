@@ -300,6 +300,8 @@ func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, runs, chosen[0].Hunt, "a short hunt is in the runs that the mutant names")
 	}
+	require.NotContains(t, names(options{}), "fix-finding-1", "it is no bug, and other findings show in its runs")
+	require.Equal(t, []string{"fix-finding-1"}, names(options{only: "fix-finding-1"}))
 	_, err := choose(options{only: "A99"})
 	require.ErrorIs(t, err, mutant.ErrUnknown)
 	_, err = choose(options{only: "A14", short: true})

@@ -202,7 +202,8 @@ func choose(o options) ([]mutant.Mutant, error) {
 		all = chosen
 	}
 	all = slices.DeleteFunc(all, func(m mutant.Mutant) bool {
-		return o.short && m.Budget == 0 || o.half != "" && half(m) != o.half
+		// With one fix alone, runs still show the other findings.
+		return o.short && m.Budget == 0 || o.half != "" && half(m) != o.half || o.only == "" && mutant.IsFix(m.Name)
 	})
 	if len(all) == 0 {
 		return nil, errors.New("expected mutants to hunt, found none: --only, --half and --short (those with a budget) leave none")

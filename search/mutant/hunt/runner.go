@@ -40,7 +40,7 @@ var ofCaches = []string{"fix-finding-1", "fix-etcd-client", "fix-finding-8"}
 
 // switches lists what is on in a worker that runs a target: a mutant or none, and the fixes.
 func switches(on, target string) string {
-	if strings.HasPrefix(on, "fix-") {
+	if mutant.IsFix(on) {
 		return on
 	}
 	names := fixes[target]

@@ -23,6 +23,8 @@ func table(all []mutant.Mutant, results []result) string {
 			}
 		}
 		switch {
+		case mutant.IsFix(m.Name):
+			continue
 		case m.Equivalent != "":
 			controls = append(controls, controlRow(m, trials))
 			continue
