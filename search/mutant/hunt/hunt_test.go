@@ -188,6 +188,16 @@ func TestTrialsThatWereMadeAreNotMadeAgain(t *testing.T) {
 	trials := h.trials(bug)
 	require.Len(t, trials, 2)
 	require.EqualValues(t, 1_000_003, trials[1].Found)
+
+	h = newHunter(t, failing(4), failing())
+	h.options.time = 3 * time.Second
+	for range 2 {
+		require.NoError(t, h.mutant(context.Background(), bug))
+		require.Len(t, h.results.all, 1, "its time was used up")
+	}
+	h.options.time = 5 * time.Second
+	require.NoError(t, h.mutant(context.Background(), bug))
+	require.EqualValues(t, 4, h.trials(bug)[0].Found)
 }
 
 func TestAnEditWithoutEffectIsToldFromOneThatWasMissed(t *testing.T) {

@@ -39,7 +39,9 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 	}
 	done := h.trials(m)
 	for trial := 1; trial <= trials; trial++ {
-		if slices.ContainsFunc(done, func(r result) bool { return r.Trial == trial && (r.Found > 0 || r.Budget >= seeds) }) {
+		if slices.ContainsFunc(done, func(r result) bool {
+			return r.Trial == trial && (r.Found > 0 || r.Budget >= seeds || r.Seconds >= h.options.time.Seconds())
+		}) {
 			continue
 		}
 		r, err := h.trial(ctx, m, trial, seeds)
