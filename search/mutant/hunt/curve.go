@@ -111,7 +111,9 @@ func drawCurves(curves []curve, until float64) ([]byte, error) {
 		p.Add(line)
 		p.Legend.Add(fmt.Sprintf("%s (%.0f %% of %d)", c.title, c.at(until), len(c.bugs)), line)
 	}
-	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(24), vg.Points(6) // in the corner below the curves
+	// In the corner above the curves, with room to the right, as fonts differ in width.
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(8), -vg.Points(6)
 	picture := vgsvg.New(8*vg.Inch, 4*vg.Inch)
 	canvas := draw.New(picture)
 	canvas.SetColor(color.White)
