@@ -55,7 +55,7 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	}
 }
 
-// Restart kills all controller managers and schedulers, and restarts them: they must list the state anew.
+// Restart kills all controller managers and schedulers, and restarts them: they must list all objects again.
 func (p *Plane) Restart(c *simtest.Cluster) error {
 	var errs []error
 	for _, name := range slices.Concat(p.managers, p.schedulers) {

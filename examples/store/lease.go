@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// lease lasts until its timer fires. A restart begins its TTL anew.
+// lease lasts until its timer fires. A restart resets its TTL.
 type lease struct {
 	ttl   time.Duration
 	timer *time.Timer
