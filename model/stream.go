@@ -119,7 +119,7 @@ type StreamState struct {
 	Size int
 }
 
-// Equal reports whether two states allow the same future.
+// Equal reports whether two states allow the same future. Size follows from RV.
 func (s StreamState) Equal(other StreamState) bool {
 	return s.Stage == other.Stage && s.RV == other.RV && slices.Equal(s.Sent, other.Sent)
 }

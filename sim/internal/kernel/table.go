@@ -79,9 +79,9 @@ func Run(params *Params, counters *Counters, f func(), onPause func()) {
 // AskPause pauses the run at the calling goroutine.
 func AskPause() { table().askPause() }
 
-// Resume takes the decisions after a pause from other parameters. anew restarts the counters from
-// here.
-func Resume(params *Params, anew bool) { table().resume(params, anew) }
+// Resume takes the decisions after a pause from other parameters. With reset, the counters start
+// from zero here.
+func Resume(params *Params, reset bool) { table().resume(params, reset) }
 
 // PauseNext sets the next pause; see Params.
 func PauseNext(at uint64, instant int64) { table().pauseNext(at, instant) }
