@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/storage/value"
@@ -139,7 +140,9 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	o.SecureServing.ServerCert.CertDirectory = "" // keep the certificate in memory
 	// The certificate that kube-apiserver makes for itself is replaced, so it is made only once: its keys take tenths of a second.
 	o.SecureServing.ServerCert.FixtureDirectory = simdisk.Root
-	o.ServiceClusterIPRanges = "10.0.0.0/16"
+	// Both are small, so that they fill up, and what is freed is soon taken again.
+	o.ServiceClusterIPRanges = ClusterIPs.String()
+	o.ServiceNodePortRange = utilnet.PortRange{Base: 30000, Size: 16}
 	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
 	// Servers in one process share etcd's compactor, and here all servers are in one process.
 	o.Etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval

@@ -46,6 +46,9 @@ func (s *store) excused(overdue error) bool {
 		s.note("namespaces", "an API server that had not observed a namespace's deletion for 5 s has admitted an object, which outlives the namespace (namespaceDeletionGracePeriod, kubernetes/kubernetes #131421)")
 		return true
 	}
+	if is && s.shares[w.of.GetUID()] {
+		return true // which is noted already
+	}
 	lease := s.terms[electionLeases[managerName]]
 	if !is || lease == nil {
 		return false

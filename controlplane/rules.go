@@ -88,6 +88,10 @@ var Rules = []Rule{
 		"PodDisruptionBudgetStatus.disruptedPods: a pod is in this map until the controller has seen it marked for deletion, or for 2 minutes", evictionIsKept,
 	},
 	{
+		"UniqueAddress", "No two services have the same cluster IP, or the same port on nodes.",
+		"kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation: across your whole cluster, every Service ClusterIP must be unique", uniqueAddress,
+	},
+	{
 		"LeaseHeld", "Nobody acquires a leader's lease before it has expired or been released.",
 		"k8s.io/client-go/tools/leaderelection: a candidate waits LeaseDuration after it has last observed a change", leaseHeld,
 	},

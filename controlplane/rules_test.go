@@ -71,6 +71,13 @@ func configMap(admission, annotation string) string {
 	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"example.com/admission":"` + admission + `"}` + annotations + `}}`
 }
 
+// service returns a service with a cluster IP and a port on nodes.
+func service(name, address, port string) string {
+	return "services/specs/r/" + name + ` {"apiVersion":"v1","kind":"Service","metadata":{"namespace":"r","name":"` + name + `","uid":"` + name + `"},"spec":{` + address + `,"ports":[{"nodePort":` + port + "}]}}\n"
+}
+
+const ip, headless, port = `"clusterIPs":["10.0.0.1"]`, `"clusterIPs":["None"]`, "30000"
+
 func TestRules(t *testing.T) {
 	for name, test := range map[string]struct{ states, broken string }{
 		"a config map passes its webhook":          {"configmaps/r/c " + configMap("fail", "yes"), ""},
@@ -100,6 +107,12 @@ func TestRules(t *testing.T) {
 		"a job counts a failure twice":             {strings.TrimSuffix(done, ended("d", "Failed")) + "jobs/r/j " + job(`"failed":2`), "JobCounts"},
 		"a job counts a removed pod":               {"pods/r/a " + pod("a", owned("Job", "j"), "", "Running") + "\npods/r/a -\njobs/r/j " + job(`"failed":1`), ""},
 		"a job counts a success that failed later": {ended("a", "Succeeded") + ended("a", "Failed") + "jobs/r/j " + job(`"succeeded":1`), "EndIsFinal"},
+		"services with addresses":                  {service("a", ip, port) + service("b", `"clusterIPs":["10.0.0.2"]`, "30001") + service("c", headless, "0") + service("d", headless, "0"), ""},
+		"a cluster IP of two services":             {service("a", ip, "0") + service("b", ip, "0"), "UniqueAddress"},
+		"a cluster IP after an update":             {service("a", ip, "0") + service("b", headless, "0") + service("b", ip, "0"), "UniqueAddress"},
+		"a port of two services":                   {service("a", headless, port) + service("b", headless, port), "UniqueAddress"},
+		"a cluster IP that was given up":           {service("a", ip, "0") + service("a", headless, "0") + service("b", ip, "0"), ""},
+		"a cluster IP of a removed service":        {service("a", ip, "0") + "services/specs/r/a -\n" + service("b", ip, "0"), ""},
 		"a job counts more than its completions":   {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
 	} {
 		t.Run(name, func(t *testing.T) {

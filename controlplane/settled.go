@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +35,7 @@ type state struct {
 	stateful    []appsv1.StatefulSet
 	daemons     []appsv1.DaemonSet
 	jobs        []batchv1.Job
+	addresses   []networkingv1.IPAddress
 	budgets     []policyv1.PodDisruptionBudget
 
 	// Operators write these all the time.
@@ -49,6 +52,7 @@ func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
 		listed(&s.nodes, func(l *corev1.NodeList) []corev1.Node { return l.Items })(core.Nodes().List(ctx, all)),
 		listed(&s.pods, func(l *corev1.PodList) []corev1.Pod { return l.Items })(core.Pods("").List(ctx, all)),
 		listed(&s.services, func(l *corev1.ServiceList) []corev1.Service { return l.Items })(core.Services("").List(ctx, all)),
+		listed(&s.addresses, func(l *networkingv1.IPAddressList) []networkingv1.IPAddress { return l.Items })(client.NetworkingV1().IPAddresses().List(ctx, all)),
 		listed(&s.quotas, func(l *corev1.ResourceQuotaList) []corev1.ResourceQuota { return l.Items })(core.ResourceQuotas("").List(ctx, all)),
 		listed(&s.slices, func(l *discoveryv1.EndpointSliceList) []discoveryv1.EndpointSlice { return l.Items })(client.DiscoveryV1().EndpointSlices("").List(ctx, all)),
 		listed(&s.deployments, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })(apps.Deployments("").List(ctx, all)),
@@ -88,7 +92,7 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		wrong  func() error
 	}{
 		{soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
-		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {backOff, s.jobsDone}, {resync, s.quotasCount},
+		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {backOff, s.jobsDone}, {resync, s.quotasCount}, {resync, s.addressesHeld},
 	} {
 		if err := promise.wrong(); err != nil {
 			return unsettled{err, promise.within}
@@ -107,7 +111,8 @@ const (
 	// backOff is for pods of a job that fail several times, with a backoff of up to 80 s (DefaultJobPodFailureBackOff).
 	backOff = 6 * time.Minute
 	// resync is for the usage of a quota that an API server did not write before it crashed
-	// (kube-controller-manager --resource-quota-sync-period is five minutes).
+	// (kube-controller-manager --resource-quota-sync-period is five minutes), and for cluster IPs, which API servers repair every three minutes
+	// (pkg/registry/core/rest.StorageProvider).
 	resync = 8 * time.Minute
 )
 
@@ -180,7 +185,7 @@ func (s *state) all() []metav1.Object {
 
 // objects returns those that nothing writes once the control plane has converged.
 func (s *state) objects() (all []metav1.Object) {
-	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas),
+	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas), pointers(s.addresses),
 		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.budgets))
 }
 
@@ -256,7 +261,7 @@ func (s *state) podsRun() error {
 // servicesReach: the endpoints of a service are the ready pods that it selects.
 func (s *state) servicesReach() error {
 	for _, service := range s.services {
-		if service.Spec.Selector == nil {
+		if service.Spec.Selector == nil || service.Spec.Type == corev1.ServiceTypeExternalName {
 			continue
 		}
 		selector := labels.SelectorFromSet(service.Spec.Selector)
@@ -276,6 +281,31 @@ func (s *state) servicesReach() error {
 		if len(found) != want {
 			return fmt.Errorf("service %s has %d endpoints, and selects %d ready pods", describe(&service), len(found), want)
 		}
+	}
+	return nil
+}
+
+// addressesHeld: each cluster IP is allocated to the service that has it, and no other address is allocated to a service.
+func (s *state) addressesHeld() error {
+	holder := map[string]string{}
+	for _, a := range s.addresses {
+		if ref := a.Spec.ParentRef; ref != nil && ref.Resource == "services" {
+			holder[a.Name] = cache.NewObjectName(ref.Namespace, ref.Name).String()
+		}
+	}
+	for _, service := range s.services {
+		for _, ip := range service.Spec.ClusterIPs {
+			if ip == corev1.ClusterIPNone {
+				continue
+			}
+			if holder[ip] != describe(&service) {
+				return wrongf(&service, "service %s has cluster IP %s, which is allocated to %q", describe(&service), ip, holder[ip])
+			}
+			delete(holder, ip)
+		}
+	}
+	for _, ip := range slices.Sorted(maps.Keys(holder)) {
+		return fmt.Errorf("IP address %s is allocated to service %s, which does not have it", ip, holder[ip])
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ type world struct {
 	pod        corev1.Pod // of the replica set
 	service    corev1.Service
 	slice      discoveryv1.EndpointSlice
+	address    networkingv1.IPAddress // of the service
 	quota      corev1.ResourceQuota
 	budget     policyv1.PodDisruptionBudget
 	secret     corev1.Secret // owned by the node, and by a deployment that is gone
@@ -58,7 +60,9 @@ func settled() *world {
 		job: batchv1.Job{ObjectMeta: meta("job"), Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}}},
 		pod: corev1.Pod{ObjectMeta: meta("pod"), Spec: corev1.PodSpec{NodeName: "n"},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}},
-		service: corev1.Service{ObjectMeta: meta("service"), Spec: corev1.ServiceSpec{Selector: labels}},
+		service: corev1.Service{ObjectMeta: meta("service"), Spec: corev1.ServiceSpec{Selector: labels, ClusterIPs: []string{"10.0.0.1"}}},
+		address: networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: "10.0.0.1"}, Spec: networkingv1.IPAddressSpec{
+			ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: "r", Name: "service"}}},
 		slice: discoveryv1.EndpointSlice{ObjectMeta: meta("slice"),
 			Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: new(true)}, TargetRef: &corev1.ObjectReference{UID: "pod"}}}},
 		quota: corev1.ResourceQuota{ObjectMeta: meta("quota"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("5")}},
@@ -80,7 +84,7 @@ func asking(cpu string) []corev1.Container {
 }
 
 func (w *world) client() *fake.Clientset {
-	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota, &w.budget, &w.secret}
+	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.address, &w.slice, &w.quota, &w.budget, &w.secret}
 	return fake.NewClientset(objects...)
 }
 
@@ -154,6 +158,15 @@ func TestSettled(t *testing.T) {
 			w.slice.Endpoints = append(w.slice.Endpoints, w.slice.Endpoints[0])
 			w.slice.Endpoints[1].TargetRef = &corev1.ObjectReference{UID: "gone"}
 		}, "has 2 endpoints"},
+		"a headless service":                      {func(w *world) { w.service.Spec.ClusterIPs = []string{corev1.ClusterIPNone} }, "IP address 10.0.0.1 is allocated to service r/service, which does not have it"},
+		"a service with another IP":               {func(w *world) { w.service.Spec.ClusterIPs = []string{"10.0.0.2"} }, `service r/service has cluster IP 10.0.0.2, which is allocated to ""`},
+		"an IP of a service in another namespace": {func(w *world) { w.address.Spec.ParentRef.Namespace = "b" }, `service r/service has cluster IP 10.0.0.1, which is allocated to "b/service"`},
+		"an IP of a gateway": {func(w *world) {
+			w.address.Spec.ParentRef.Resource, w.service.Spec.ClusterIPs = "gateways", nil
+		}, ""},
+		"a service outside of the cluster": {func(w *world) {
+			w.service.Spec.Type, w.service.Spec.ClusterIPs, w.address.Spec.ParentRef.Resource, w.slice.Endpoints = corev1.ServiceTypeExternalName, nil, "gateways", nil
+		}, ""},
 		"a quota with a wrong usage": {func(w *world) { w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2") }, "counts 2 pods, and there are 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,6 +67,8 @@ type store struct {
 	renewals map[string][]int64
 	// untainted is the revision since which a node has no NoExecute taint.
 	untainted map[types.UID]int64
+	// shares are the services that have got the address of another one because of finding 34, and those other ones.
+	shares map[types.UID]bool
 	// terms are the current terms of leaders, by the keys of their leases.
 	terms    map[string]*term
 	charges  charges
@@ -79,7 +81,7 @@ func newStore(seen simtest.Seen) *store {
 		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, ending: map[string]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{},
+		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{}, shares: map[types.UID]bool{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
 	}
@@ -141,7 +143,7 @@ const podKeys = "/registry/pods/"
 var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
-	"/registry/services/specs/", "/registry/endpointslices/", "/registry/controllerrevisions/",
+	services, "/registry/endpointslices/", "/registry/controllerrevisions/",
 	"/registry/poddisruptionbudgets/", nodeLeases,
 }
 

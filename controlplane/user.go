@@ -66,7 +66,7 @@ var userActions = map[Group][]action{
 	StatefulSets: {(*person).applyStatefulSet, (*person).applyStatefulSet, (*person).deleteStatefulSet},
 	DaemonSets:   {(*person).applyDaemonSet, (*person).applyDaemonSet, (*person).deleteDaemonSet},
 	Jobs:         {(*person).createJob, (*person).createJob, (*person).deleteJob, (*person).changeJob},
-	Services:     {(*person).createService, (*person).deleteService},
+	Services:     {(*person).createService, (*person).createService, (*person).changeService, (*person).deleteService},
 	Pods:         {(*person).createPod, (*person).deletePod},
 	Controlled:   {(*person).deleteControlled, (*person).relabel},
 	Quotas:       {(*person).applyQuota, (*person).deleteQuota},

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"math/rand/v2"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -13,12 +14,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// ClusterIPs are the addresses from which API servers choose those of services.
+var ClusterIPs = netip.MustParsePrefix("10.0.0.0/28")
+
+// createService creates a service that is headless, or has an address that an API server or the user chooses, and maybe a port on all nodes.
 func (u *person) createService(ctx context.Context, space, name string) error {
-	_, err := u.client.CoreV1().Services(space).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": space + "-" + name}, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
+	spec := corev1.ServiceSpec{Selector: map[string]string{"app": space + "-" + name}, Ports: []corev1.ServicePort{{Port: 80}}}
+	switch rand.IntN(4) {
+	case 0:
+		spec.ClusterIP = corev1.ClusterIPNone
+	case 1:
+		address := ClusterIPs.Addr()
+		for range 1 + rand.IntN(1<<(address.BitLen()-ClusterIPs.Bits())-2) {
+			address = address.Next()
+		}
+		spec.ClusterIP = address.String()
+	case 2:
+		spec.Type = corev1.ServiceTypeNodePort
+	}
+	_, err := u.client.CoreV1().Services(space).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	return err
+}
+
+// changeService changes the type of a service, which then gets or loses its address or its port.
+func (u *person) changeService(ctx context.Context, space, name string) error {
+	kind := []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeExternalName}[rand.IntN(3)]
+	return update(ctx, u.client.CoreV1().Services(space), name, func(s *corev1.Service) {
+		if s.Spec.Type, s.Spec.ExternalName = kind, ""; kind == corev1.ServiceTypeExternalName {
+			s.Spec.ExternalName, s.Spec.InternalTrafficPolicy = "example.com", nil // with a policy, watches return another object than lists
+		}
+	})
 }
 
 func (u *person) deleteService(ctx context.Context, space, name string) error {

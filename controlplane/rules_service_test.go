@@ -1,0 +1,49 @@
+package controlplane_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// An address may have been released by an update that was refused, or is under way when another service is created with it, or by a refused create.
+func TestReleasedAddress(t *testing.T) {
+	const refused, done = model.Conflict, model.OK
+	for name, row := range map[string]struct {
+		kind        model.Kind
+		of          string
+		call, ended int64
+		err         model.Code
+		fixed       string
+		broken      int
+	}{
+		"a refused create":          {model.Create, "c", 1, 12, refused, "", 0},
+		"a refused create before a": {model.Create, "c", 1, 2, refused, "", 1},
+		"a refused create after b":  {model.Create, "c", 21, 22, refused, "", 1},
+		"another create":            {model.Create, "c", 1, 12, done, "", 1},
+		"with finding 36's fix":     {model.Create, "c", 1, 12, refused, "fix-finding-36", 1},
+		"a refused delete":          {model.Delete, "a", 1, 12, refused, "", 1},
+		"a refused update":          {model.Update, "a", 1, 2, refused, "", 0},
+		"an update under way":       {model.Update, "a", 1, 11, done, "", 0},
+		"an earlier update":         {model.Update, "a", 1, 2, done, "", 1},
+		"a later update":            {model.Update, "a", 21, 22, refused, "", 1},
+		"an update of another":      {model.Update, "c", 1, 2, refused, "", 1},
+		"with finding 34's fix":     {model.Update, "a", 1, 2, refused, "fix-finding-34", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("WATCHSIM_MUTANT", row.fixed)
+			request := importer.Told{Exchange: importer.Exchange{Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: row.of}}, Kind: row.kind, Call: row.call, Return: row.ended, Err: row.err}}
+			require.Equal(t, row.broken, brokenOf(t, simtest.Seen{
+				Committed: states(t, service("a", ip, "0")+service("b", ip, "0")+service("b", ip, "0")), // b is updated later
+				Requests:  map[string][]*importer.Told{"services": {&request}},
+				Histories: map[string]*model.History{"services": {Operations: []model.Operation{
+					{Kind: model.Create, Call: 3, Return: 4, ResultRV: 1}, {Kind: model.Create, Call: 10, Return: 20, ResultRV: 2}, {Kind: model.Update, Call: 30, Return: 40, ResultRV: 3},
+				}}},
+			}, "UniqueAddress"))
+		})
+	}
+}
