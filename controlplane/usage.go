@@ -19,6 +19,7 @@ type Group string
 // The groups of users, each for one kind of object, and those of administrators.
 const (
 	Deployments  Group = "deployments"
+	ReplicaSets  Group = "replica sets" // without a deployment
 	StatefulSets Group = "stateful sets"
 	DaemonSets   Group = "daemon sets"
 	Jobs         Group = "jobs"
@@ -34,7 +35,7 @@ const (
 )
 
 // groups lists them.
-var groups = []Group{Deployments, StatefulSets, DaemonSets, Jobs, Services, Pods, Controlled, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
+var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, Services, Pods, Controlled, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
 
 // maxReplicas is the most replicas that a user asks for.
 const maxReplicas = 4

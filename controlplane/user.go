@@ -63,6 +63,7 @@ type action func(u *person, ctx context.Context, space, name string) error
 // userActions are those of each group.
 var userActions = map[Group][]action{
 	Deployments:  {(*person).applyDeployment, (*person).applyDeployment, (*person).deleteDeployment},
+	ReplicaSets:  {(*person).applyReplicaSet, (*person).applyReplicaSet, (*person).deleteReplicaSet},
 	StatefulSets: {(*person).applyStatefulSet, (*person).applyStatefulSet, (*person).deleteStatefulSet},
 	DaemonSets:   {(*person).applyDaemonSet, (*person).applyDaemonSet, (*person).deleteDaemonSet},
 	Jobs:         {(*person).createJob, (*person).createJob, (*person).deleteJob, (*person).changeJob},

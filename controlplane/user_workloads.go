@@ -75,6 +75,20 @@ func (u *person) deleteDeployment(ctx context.Context, space, name string) error
 	return u.client.AppsV1().Deployments(space).Delete(ctx, name, deletion())
 }
 
+// applyReplicaSet creates or scales a replica set whose pods no deployment selects.
+func (u *person) applyReplicaSet(ctx context.Context, space, name string) error {
+	template, wanted := u.template(space, name, u.manifest()), replicas()
+	template.Labels = map[string]string{"app": space + "-" + name + "-set"}
+	return ensure(ctx, u.client.AppsV1().ReplicaSets(space), name, &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: wanted, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
+	}, func(s *appsv1.ReplicaSet) { s.Spec.Replicas = wanted })
+}
+
+func (u *person) deleteReplicaSet(ctx context.Context, space, name string) error {
+	return u.client.AppsV1().ReplicaSets(space).Delete(ctx, name, deletion())
+}
+
 func (u *person) applyStatefulSet(ctx context.Context, space, name string) error {
 	manifest := u.manifest()
 	template := u.template(space, name, manifest)
