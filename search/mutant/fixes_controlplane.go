@@ -203,4 +203,19 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 		Replacement: "		_, _, err := dc.scaleReplicaSet(ctx, activeOrLatest, *(deployment.Spec.Replicas), deployment, true)\n",
 	},
+	{
+		Name: "fix-finding-33", Summary: "The disruption controller also syncs the budget that selected a pod by its old labels.",
+		File: "pkg/controller/disruption/disruption.go", Equivalent: "it fixes finding 33",
+		Anchor: `func (dc *DisruptionController) updatePod(logger klog.Logger, _, cur interface{}) {
+	pod := cur.(*v1.Pod)
+`,
+		Replacement: `func (dc *DisruptionController) updatePod(logger klog.Logger, old, cur interface{}) {
+	pod := cur.(*v1.Pod)
+	if oldPod := old.(*v1.Pod); !apiequality.Semantic.DeepEqual(oldPod.Labels, pod.Labels) {
+		if pdb := dc.getPdbForPod(logger, oldPod); pdb != nil {
+			dc.enqueuePdb(logger, pdb)
+		}
+	}
+`,
+	},
 })
