@@ -22,6 +22,7 @@
 //   - observer.go: a program with informers, and a check that they are up to date after healing.
 //   - notified.go: rules for the notifications of informers.
 //   - store.go: the states that etcd has held.
+//   - pods.go: all pods that have existed, and the changes of their labels.
 //   - rules.go: rules for each of these states.
 //   - bound.go: which scheduler has bound a pod.
 //   - marked.go: which request has set an object's deletionTimestamp.

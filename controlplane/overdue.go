@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -52,6 +53,10 @@ func (s *store) excused(overdue error) bool {
 	lease := s.terms[electionLeases[managerName]]
 	if !is || lease == nil {
 		return false
+	}
+	if budget, is := w.of.(*policyv1.PodDisruptionBudget); is {
+		return w.overcounts && s.lostPod(budget) &&
+			s.isFinding(33, "poddisruptionbudgets.policy", "a pod's labels have changed so that a budget no longer selects it, and the disruption controller does not sync that budget")
 	}
 	if s.isUnmoved(w.of) &&
 		s.isFinding(31, "pods", "a scheduler has preempted a pod that was on no node, as its binding had failed, and retries the pending pod only after five minutes") {

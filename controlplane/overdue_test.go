@@ -289,3 +289,63 @@ func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 		})
 	}
 }
+
+// A budget counts too many pods: since its last change, the labels of a pod have changed so that it no longer selects the pod.
+func TestBudgetCountsARelabelledPod(t *testing.T) {
+	const (
+		lease  = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
+		budget = `poddisruptionbudgets/r/budget {"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"namespace":"r","name":"budget"}}` + "\n"
+		gone   = "pods/r/p -\n"
+	)
+	in := func(space, labels string) string {
+		return "pods/" + space + "/p " + pod("p", fmt.Sprintf(`,"namespace":%q,"name":"p","labels":{%s}`, space, labels), "", "") + "\n"
+	}
+	selected, other, both := in("r", `"app":"a"`), in("r", `"app":"b"`), in("r", `"app":"a","debug":"yes"`)
+	tooMany := func(w *world) { w.budget.Status.CurrentHealthy = 2 }
+	for name, row := range map[string]struct {
+		states, fix string
+		wrong       func(*world)
+		excused     bool
+	}{
+		"relabelled after the budget's last change": {lease + selected + budget + other, "", tooMany, true},
+		"label removed":                                 {lease + selected + budget + in("r", ""), "", tooMany, true},
+		"relabelled, then deleted":                      {lease + selected + budget + other + gone, "", tooMany, true},
+		"relabelled before the budget's last change":    {lease + selected + other + budget, "", tooMany, false},
+		"only another budget has changed since":         {lease + selected + budget + other + strings.Replace(budget, "/budget", "/another", 1), "", tooMany, true},
+		"deleted":                                       {lease + selected + budget + gone, "", tooMany, false},
+		"deleted and recreated with another label":      {lease + selected + budget + gone + other, "", tooMany, false},
+		"another label added":                           {lease + selected + budget + both, "", tooMany, false},
+		"relabelled so that the budget selects it":      {lease + other + budget + selected, "", tooMany, false},
+		"relabelled, selected neither before nor after": {lease + other + budget + in("r", `"app":"c"`), "", tooMany, false},
+		"relabelled in another namespace":               {lease + in("b", `"app":"a"`) + budget + in("b", `"app":"b"`), "", tooMany, false},
+		"budget counts too few":                         {lease + selected + budget + other, "", func(w *world) { w.budget.Status.CurrentHealthy = 0 }, false},
+		"budget's generation not observed":              {lease + selected + budget + other, "", func(w *world) { tooMany(w); w.budget.Generation = 2 }, false},
+		"budget terminating": {lease + selected + budget + other, "", func(w *world) {
+			w.budget.DeletionTimestamp, w.budget.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"f"}
+		}, false},
+		"no leader":     {selected + budget + other, "", tooMany, false},
+		"the fix is on": {lease + selected + budget + other, "fix-finding-33", tooMany, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(mutant.Variable, row.fix)
+			w := settled()
+			row.wrong(w)
+			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			require.ErrorContains(t, late, "r/budget")
+			noted := 0
+			plane := &controlplane.Plane{}
+			plane.Overdue(late)
+			broken, err := plane.Broken(simtest.Seen{
+				Committed: states(t, row.states), Histories: map[string]*model.History{"pods": {}},
+				Unjudged: func(resource, why string) {
+					require.Equal(t, "poddisruptionbudgets.policy", resource)
+					require.Contains(t, why, "(finding 33)")
+					noted++
+				},
+			})
+			require.NoError(t, err)
+			require.Equal(t, row.excused, noted == 1)
+			require.Len(t, broken, 1-noted)
+		})
+	}
+}

@@ -1,7 +1,13 @@
 package controlplane
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -33,6 +39,36 @@ func applyPod(pods map[types.UID]*known, old, now object, rv int64) {
 			pods[pod.UID].going = rv
 		}
 	}
+}
+
+// relabelled is a change of a pod's labels.
+type relabelled struct {
+	before, after *corev1.Pod
+	rv            int64
+}
+
+// applyLabels records a change of a pod's labels.
+func (s *store) applyLabels(old, now object, rv int64) {
+	before, after := both[corev1.Pod](old, now)
+	if before != nil && after != nil && !maps.Equal(before.Labels, after.Labels) {
+		s.relabelled = append(s.relabelled, relabelled{before, after, rv})
+	}
+}
+
+// lostPod reports whether the labels of a pod that a budget selected have changed since the budget's last change, so that it no longer
+// selects the pod (finding 33).
+func (s *store) lostPod(budget *policyv1.PodDisruptionBudget) bool {
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil {
+		return false
+	}
+	selects := func(pod *corev1.Pod) bool {
+		return pod.Namespace == budget.Namespace && selector.Matches(labels.Set(pod.Labels))
+	}
+	last := s.changed[budgetKeys+describe(budget)]
+	return slices.ContainsFunc(s.relabelled, func(change relabelled) bool {
+		return change.rv > last && selects(change.before) && !selects(change.after)
+	})
 }
 
 // endedOf returns how many pods of a controller have succeeded, and how many have failed or were deleted.

@@ -129,9 +129,9 @@ func (u unsettled) Unwrap() error { return u.error }
 type wrong struct {
 	error
 	of metav1.Object
-	// orphan means that all of its owners are gone, held that the garbage collector has not removed its finalizer, and ahead
-	// that nothing is wrong except that its observedGeneration exceeds its generation.
-	orphan, held, ahead bool
+	// orphan means that all of its owners are gone, held that the garbage collector has not removed its finalizer, ahead that nothing
+	// is wrong except that its observedGeneration exceeds its generation, and overcounts that a budget counts too many healthy pods.
+	orphan, held, ahead, overcounts bool
 }
 
 func wrongf(of metav1.Object, format string, a ...any) error {
@@ -331,8 +331,10 @@ func (s *state) budgetsCount() error {
 		want := s.count(func(p *corev1.Pod) bool {
 			return p.Namespace == budget.Namespace && selector.Matches(labels.Set(p.Labels)) && isReady(&p.Status)
 		})
-		if is := budget.Status; int(is.CurrentHealthy) != want || is.ObservedGeneration != budget.Generation {
-			return fmt.Errorf("budget %s counts %d healthy pods, and there are %d", describe(&budget), is.CurrentHealthy, want)
+		is := budget.Status
+		observed, counts := is.ObservedGeneration == budget.Generation, int(is.CurrentHealthy)
+		if counts != want || !observed {
+			return wrong{error: fmt.Errorf("budget %s counts %d healthy pods, and there are %d", describe(&budget), counts, want), of: &budget, overcounts: counts > want && observed}
 		}
 	}
 	return nil

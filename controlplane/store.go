@@ -53,6 +53,8 @@ type store struct {
 	pods *explain.Explainer
 	// known are all pods that have ever existed.
 	known map[types.UID]*known
+	// relabelled are all changes of pods' labels.
+	relabelled []relabelled
 	// ended is the revision at which each pod succeeded or failed.
 	ended map[types.UID]int64
 	// requests are the places of requests in the lists of their resources.
@@ -139,12 +141,14 @@ const leases = "/registry/leases/kube-system/"
 // podKeys is the prefix of pods in etcd.
 const podKeys = "/registry/pods/"
 
+// budgetKeys is the prefix of PodDisruptionBudgets in etcd.
+const budgetKeys = "/registry/poddisruptionbudgets/"
+
 // judged are the prefixes of resources that rules check.
 var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
-	services, "/registry/endpointslices/", "/registry/controllerrevisions/",
-	"/registry/poddisruptionbudgets/", nodeLeases,
+	services, "/registry/endpointslices/", "/registry/controllerrevisions/", budgetKeys, nodeLeases,
 }
 
 // isJudged reports whether rules check an etcd key.
@@ -174,6 +178,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.charges.apply(s, s.objects[key], now, rv)
 	s.rollouts.apply(s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
+	s.applyLabels(s.objects[key], now, rv)
 	if now != nil && s.objects[key] == nil {
 		s.born[now.GetUID()] = rv
 	}
