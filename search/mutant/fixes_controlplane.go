@@ -218,4 +218,36 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	}
 `,
 	},
+	{
+		Name: "fix-finding-34", Summary: "kube-apiserver commits and reverts what an update of a Service allocates and releases once it knows whether the update has been written.",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 34",
+		Anchor: "	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {\n",
+		Replacement: `	var finishAttempt FinishFunc = finishNothing
+	finish := func(success bool) {
+		fn := finishAttempt
+		finishAttempt = finishNothing
+		fn(ctx, success)
+	}
+	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		finish(false)
+`,
+		More: []Edit{
+			{
+				Anchor:      "			fn := finishCreate\n			finishCreate = finishNothing\n			fn(ctx, true)\n",
+				Replacement: "			finishAttempt, finishCreate = finishCreate, finishNothing\n",
+			},
+			{
+				Anchor:      "		fn := finishUpdate\n		finishUpdate = finishNothing\n		fn(ctx, true)\n",
+				Replacement: "		finishAttempt, finishUpdate = finishUpdate, finishNothing\n",
+			},
+			{
+				Anchor:      "	}, dryrun.IsDryRun(options.DryRun), nil)\n\n	if err != nil {\n		// delete the object\n",
+				Replacement: "	}, dryrun.IsDryRun(options.DryRun), nil)\n\n	if err != nil {\n		if storage.IsNotFound(err) || storage.IsInvalidObj(err) {\n			finish(false)\n		}\n",
+			},
+			{
+				Anchor:      "		return nil, false, err\n	}\n\n	if creating {\n		if e.AfterCreate != nil {\n",
+				Replacement: "		return nil, false, err\n	}\n	finish(true)\n\n	if creating {\n		if e.AfterCreate != nil {\n",
+			},
+		},
+	},
 })
