@@ -250,4 +250,14 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			},
 		},
 	},
+	{
+		Name: "fix-finding-35", Summary: "kube-apiserver normalises Services and PersistentVolumeClaims in the events of a watch as in the responses to gets and lists.",
+		Module: apiserver, File: "pkg/registry/generic/registry/decorated_watcher.go", Equivalent: "it fixes finding 35",
+		Anchor: "				d.decorator(recv.Object)\n",
+		Replacement: `				if cacheable, isCacheable := recv.Object.(runtime.CacheableObject); isCacheable {
+					recv.Object = cacheable.GetObject()
+				}
+				d.decorator(recv.Object)
+`,
+	},
 })
