@@ -22,6 +22,9 @@ func TestNamespaceDelete(t *testing.T) {
 	anything(t, simtest.Config{}, controlplane.Namespaces, controlplane.Deployments, controlplane.Jobs, controlplane.Services, controlplane.Quotas, controlplane.Definitions)
 }
 
+// TestServiceChurn: services and nothing else, with two API servers, which allocate addresses from the same ranges.
+func TestServiceChurn(t *testing.T) { anything(t, simtest.Config{Servers: 2}, controlplane.Services) }
+
 // TestJobStorm: jobs and nothing else.
 func TestJobStorm(t *testing.T) { anything(t, simtest.Config{}, controlplane.Jobs) }
 
