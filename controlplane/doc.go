@@ -32,7 +32,7 @@
 //   - rules_job.go: rules for jobs; rules_budget.go: for evictions; rules_node.go: for nodes and their leases.
 //   - rules_gc.go: rules for deletions by the garbage collector.
 //   - rules_leader.go: rules for leader election.
-//   - rules_quota.go: rules for quotas.
+//   - rules_quota.go: rules for quotas; rules_service.go: for the addresses and ports of services.
 //   - twins.go: two pods of the same name must not run at the same time.
 //   - settled.go, settled_workloads.go: the state that the control plane must converge to after healing.
 //   - overdue.go: known causes why it has not.
