@@ -25,7 +25,6 @@ func TestReleasedAddress(t *testing.T) {
 		"a refused create before a": {model.Create, "c", 1, 2, refused, "", 1},
 		"a refused create after b":  {model.Create, "c", 21, 22, refused, "", 1},
 		"another create":            {model.Create, "c", 1, 12, done, "", 1},
-		"with finding 36's fix":     {model.Create, "c", 1, 12, refused, "fix-finding-36", 1},
 		"a refused delete":          {model.Delete, "a", 1, 12, refused, "", 1},
 		"a refused update":          {model.Update, "a", 1, 2, refused, "", 0},
 		"an update under way":       {model.Update, "a", 1, 11, done, "", 0},
