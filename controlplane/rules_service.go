@@ -50,16 +50,16 @@ const servicesName = "services"
 // the service that was refused or not answered by then (finding 34), or for a refused create of any service while it had the address (finding 36).
 func (s *store) mayHaveReleased(service *corev1.Service, write *model.Operation) bool {
 	born := s.wrote[s.born[service.UID]]
-	told := func(is func(*importer.Told) bool) bool {
+	requested := func(is func(*importer.Told) bool) bool {
 		return slices.ContainsFunc(s.seen.Requests[servicesName], func(request *importer.Told) bool {
 			return (write == nil || request.Call < write.Return) && is(request)
 		})
 	}
-	updated := told(func(request *importer.Told) bool {
+	updated := requested(func(request *importer.Told) bool {
 		return request.Kind == model.Update && request.Scope == model.Scope{Namespace: service.Namespace, Name: service.Name} &&
 			(write == nil || request.Err != model.OK || request.Return > write.Call)
 	})
-	refused := told(func(request *importer.Told) bool {
+	refused := requested(func(request *importer.Told) bool {
 		return request.Kind == model.Create && request.Err != model.OK && (born == nil || request.Return > born.Call)
 	})
 	if updated && s.isFinding(34, servicesName, "a service has got an address that an update of another service has released before it was written") {
