@@ -141,7 +141,7 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	// The certificate that kube-apiserver makes for itself is replaced, so it is made only once: its keys take tenths of a second.
 	o.SecureServing.ServerCert.FixtureDirectory = simdisk.Root
 	// Both are small, so that they fill up, and what is freed is soon taken again.
-	o.ServiceClusterIPRanges = ClusterIPs.String()
+	o.ServiceClusterIPRanges = clusterIPs.String()
 	o.ServiceNodePortRange = utilnet.PortRange{Base: 30000, Size: 16}
 	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
 	// Servers in one process share etcd's compactor, and here all servers are in one process.

@@ -2,9 +2,11 @@ package controlplane_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
@@ -43,6 +45,31 @@ func TestReleasedAddress(t *testing.T) {
 					{Kind: model.Create, Call: 3, Return: 4, ResultRV: 1}, {Kind: model.Create, Call: 10, Return: 20, ResultRV: 2}, {Kind: model.Update, Call: 30, Return: 40, ResultRV: 3},
 				}}},
 			}, "UniqueAddress"))
+		})
+	}
+}
+
+// A service that shares its address because of a finding keeps it: that is not reported again as overdue.
+func TestSharedAddressIsNotedOnce(t *testing.T) {
+	for name, row := range map[string]struct {
+		err    model.Code
+		broken int
+	}{"a refused create": {model.AlreadyExists, 0}, "no refused request": {model.OK, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("WATCHSIM_MUTANT", "")
+			w := settled()
+			w.address.Spec.ParentRef.Name = "other"
+			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			require.ErrorContains(t, late, `which is allocated to "r/other"`)
+			plane := &controlplane.Plane{}
+			plane.Overdue(late)
+			create := importer.Told{Exchange: importer.Exchange{Kind: model.Create, Call: 1, Return: 2, Err: row.err}}
+			broken, err := plane.Broken(simtest.Seen{
+				Committed: states(t, service("other", ip, "0")+service("service", ip, "0")),
+				Requests:  map[string][]*importer.Told{"services": {&create}},
+			})
+			require.NoError(t, err)
+			require.Len(t, broken, row.broken)
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ClusterIPs are the addresses from which API servers choose those of services.
-var ClusterIPs = netip.MustParsePrefix("10.0.0.0/28")
+// clusterIPs are the addresses from which API servers choose those of services.
+var clusterIPs = netip.MustParsePrefix("10.0.0.0/28")
 
 // createService creates a service that is headless, or has an address that an API server or the user chooses, and maybe a port on all nodes.
 func (u *person) createService(ctx context.Context, space, name string) error {
@@ -24,8 +24,8 @@ func (u *person) createService(ctx context.Context, space, name string) error {
 	case 0:
 		spec.ClusterIP = corev1.ClusterIPNone
 	case 1:
-		address := ClusterIPs.Addr()
-		for range 1 + rand.IntN(1<<(address.BitLen()-ClusterIPs.Bits())-2) {
+		address := clusterIPs.Addr()
+		for range 1 + rand.IntN(1<<(address.BitLen()-clusterIPs.Bits())-2) {
 			address = address.Next()
 		}
 		spec.ClusterIP = address.String()
