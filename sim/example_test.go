@@ -3,6 +3,7 @@ package sim_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/sim"
@@ -23,6 +24,7 @@ func race(world *sim.World) string {
 
 // A process simulates once, so each seed runs in a copy of it.
 func ExampleRun() {
+	var lines []string // printed at the end: a copy, too, reads what was printed before it was made and nobody has read yet
 	for seed := range uint64(4) {
 		made, err := fork.Now(fork.DefaultLimits)
 		if err != nil {
@@ -43,8 +45,9 @@ func ExampleRun() {
 			fmt.Println(ended.Why(), err)
 			return
 		}
-		fmt.Printf("seed %d: %s\n", seed, ended.Answer)
+		lines = append(lines, fmt.Sprintf("seed %d: %s", seed, ended.Answer))
 	}
+	fmt.Println(strings.Join(lines, "\n"))
 	// Output:
 	// seed 0: b is first, after 1m0s
 	// seed 1: a is first, after 1m0s

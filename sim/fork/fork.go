@@ -31,7 +31,8 @@ type Copy struct {
 // [Copy.Wait]. No simulated goroutine may call it: the world has to be paused.
 //
 // The copy has one thread. Its standard input is empty, its standard output and error go
-// to memory, and it does not outlive the original.
+// to memory, and it does not outlive the original. The other goroutines go on in both: what
+// one of them was about to read from a pipe may be read in the copy, and is then lost to the original.
 func Now(limits Limits) (*Copy, error) {
 	if !kernel.Available() {
 		return nil, fmt.Errorf("%w: %s", ErrFork, kernel.Missing)
