@@ -267,7 +267,7 @@ func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 
 // ownerResources are the resources of all kinds of owners and dependents.
 var ownerResources = map[string]string{
-	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes", "Pod": "pods",
+	"ConfigMap": "configmaps", "CronJob": cronJobsName, "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes", "Pod": "pods",
 	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
 	"ControllerRevision": "controllerrevisions.apps", "EndpointSlice": "endpointslices.discovery.k8s.io",
 }

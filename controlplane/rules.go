@@ -48,8 +48,16 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxUnavailable is the maximum number of pods that can be unavailable during the update process", withinUnavailable,
 	},
 	{
-		"ReplacedOneByOne", "During a rollout, daemon sets and stateful sets replace no pod before the last one that they have replaced is ready.",
+		"ReplacedOneByOne", "During a rollout, daemon sets and stateful sets replace no more pods at a time than maxUnavailable, which is 1 by default.",
 		"kubernetes.io/docs: StatefulSet rolling updates wait until an updated pod is Running and Ready; maxUnavailable of a DaemonSet is 1 by default", replacedOneByOne,
+	},
+	{
+		"ReplacedByUsers", "A controller replaces no pod of a daemon set or stateful set whose updateStrategy is OnDelete, and none of a stateful set below its partition.",
+		"kubernetes.io/docs/concepts/workloads/controllers/statefulset: update strategies, and partitioned rolling updates", replacedByUsers,
+	},
+	{
+		"BelowPartition", "A stateful set creates a pod below its partition from the revision of the last pod of that name.",
+		"kubernetes.io/docs/concepts/workloads/controllers/statefulset: pods with an ordinal below the partition are recreated at the previous version, even if they are deleted", belowPartition,
 	},
 	{
 		"NoExtraWork", "A job has no more living pods than it has ever asked for at a time, and no two for the same index.",
@@ -104,8 +112,12 @@ var Rules = []Rule{
 		"KEP-5647: the node lifecycle controller reads the lease from etcd before it declares a node unreachable", nodeIsSilent,
 	},
 	{
-		"JobIsKept", "The control plane deletes only finished jobs, and only those with a TTL.",
+		"JobIsKept", "The control plane deletes only finished jobs that have a TTL or a cron job, and unfinished ones that their cron job replaces.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed, and a finished job whose TTL is unset is kept", jobIsKept,
+	},
+	{
+		"ForbidsTwo", "A cron job whose concurrencyPolicy is Forbid begins no job while its controller observes an unfinished one.",
+		"kubernetes.io/docs/concepts/workloads/controllers/cron-jobs: if the previous job has not finished yet, the cron job skips the new job run", forbidsTwo,
 	},
 	{
 		"SuspendedRests", "A suspended job has no running pods.",
@@ -279,12 +291,20 @@ func onePerNode(s *store, key string, old, now object, rv int64) string {
 	if pod == nil {
 		return ""
 	}
+	var on []string
 	for _, other := range s.siblings(pod, rv) {
 		if twin := s.byOwner[ownerOf(pod)][other]; s.owners[twin.UID] == ownerOf(pod) && wantedNode(twin) == wantedNode(pod) {
-			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
+			on = append(on, nameOf(other))
 		}
 	}
-	return ""
+	most := int32(1)
+	for _, a := range s.rollouts.allows[ownerOf(pod)] {
+		most = max(most, a.most)
+	}
+	if len(on) < int(most) {
+		return ""
+	}
+	return fmt.Sprintf("pod %s is created for %s, where the same daemon set has pod %s", nameOf(key), wantedNode(pod), strings.Join(on, " and pod "))
 }
 
 // wantedNode returns the node that a daemon set's pod is meant for.

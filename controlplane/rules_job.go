@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -52,6 +53,9 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 	before, after := both[batchv1.Job](old, now)
 	if after == nil {
 		return ""
+	}
+	if s.elastic[after.UID] || before != nil && before.UID == after.UID && !reflect.DeepEqual(before.Spec.Completions, after.Spec.Completions) {
+		return "" // fewer completions drop the successes of indices that are no longer wanted
 	}
 	if wanted := after.Spec.Completions; wanted != nil && after.Status.Succeeded > *wanted {
 		return fmt.Sprintf("job %s counts %d successes of %d", nameOf(key), after.Status.Succeeded, *wanted)
@@ -104,7 +108,7 @@ func (s *store) hasFailedWith(by *model.Operation, job *batchv1.Job) bool {
 	})
 }
 
-// jobIsKept checks deletions by controller managers. Users may delete jobs, and
+// jobIsKept checks deletions by controller managers. Users may delete jobs, their cron jobs, and
 // namespaces with jobs in them, at any time. The TTL controller reads a job before it deletes it.
 func jobIsKept(s *store, key string, old, now object, rv int64) string {
 	before := deleting[batchv1.Job](old, now)
@@ -117,7 +121,9 @@ func jobIsKept(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	switch {
-	case finished(before) == "":
+	case s.isBy(garbageCollector, by) && ownerOf(before) != "": // as OwnedIsKept checks
+		return ""
+	case finished(before) == "" && !(s.isBy(cronJobController, by) && s.cronJobs.replaces[ownerOf(before)]):
 		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
 	case before.Spec.TTLSecondsAfterFinished == nil && s.isBy(timeToLiveController, by) && !s.hasReadBefore(by, s.stays[before.UID]):
 		return fmt.Sprintf("%s deletes job %s, which has no TTL", by.Client, nameOf(key))

@@ -16,7 +16,7 @@ import (
 
 // resources maps etcd key segments to resources.
 var resources = map[string]string{
-	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
+	"configmaps": "configmaps", "controllerrevisions": "controllerrevisions.apps", "cronjobs": "cronjobs.batch", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
 	"pods": "pods", "poddisruptionbudgets": "poddisruptionbudgets.policy", "replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 
@@ -133,18 +133,36 @@ func TestReplacedOneByOne(t *testing.T) {
 	}
 	stateful := func(name, metadata, ready string) string { return member("StatefulSet", name, "n", metadata, ready) }
 	daemon := func(name, metadata, ready string) string { return member("DaemonSet", name, name, metadata, ready) }
-	statefulSet := func(replicas, generation string) string {
-		return `user kubectl statefulsets/r/s {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"uid":"s","generation":` + generation + `},"spec":{"replicas":` + replicas + "}}\n"
+	withStrategy := func(replicas, strategy, generation string) string {
+		return `user kubectl statefulsets/r/s {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"uid":"s","generation":` + generation + `},"spec":{"replicas":` + replicas + `,"updateStrategy":{` + strategy + "}}}\n"
 	}
+	statefulSet := func(replicas, generation string) string { return withStrategy(replicas, "", generation) }
 	daemonSet := func(selector string) string {
 		return `user kubectl daemonsets/r/s {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"uid":"s"},"spec":{"template":{"spec":{` + selector + "}}}}\n"
 	}
+	daemons := func(strategy string) string {
+		return `user kubectl daemonsets/r/s {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"uid":"s"},"spec":{"updateStrategy":{` + strategy + "}}}\n"
+	}
+	rolling := func(fields string) string { return `"type":"RollingUpdate","rollingUpdate":{` + fields + "}" }
+	const onDelete = `"type":"OnDelete"`
 	const ss, ds, user, other = "manager-0 statefulset-controller ", "manager-0 daemon-set-controller ", "user kubectl ", "manager-1 statefulset-controller "
 	three, ofDaemons := statefulSet("3", "1"), daemonSet("")
+	twoDying := user + stateful("s-0", "", "True") + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True")
+	daemonDying := user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True")
 	for name, row := range map[string]struct {
 		lines  string
 		broken int
 	}{
+		"two at a time":                        {withStrategy("3", rolling(`"maxUnavailable":2`), "1") + twoDying, 0},
+		"three of two at a time":               {withStrategy("3", rolling(`"maxUnavailable":2`), "1") + twoDying + ss + stateful("s-0", dying, "True"), 1},
+		"a third, rounded up":                  {withStrategy("3", rolling(`"maxUnavailable":"30%"`), "1") + twoDying, 1},
+		"two thirds":                           {withStrategy("3", rolling(`"maxUnavailable":"70%"`), "1") + twoDying, 0},
+		"one at a time, not observed":          {withStrategy("3", rolling(`"maxUnavailable":2`), "1") + "!" + statefulSet("3", "2") + twoDying, 0},
+		"two daemon pods at a time":            {daemons(rolling(`"maxUnavailable":2`)) + daemonDying, 0},
+		"one daemon pod at a time":             {daemons(rolling(`"maxUnavailable":1`)) + daemonDying, 1},
+		"daemon pods by a percentage":          {daemons(rolling(`"maxUnavailable":"10%"`)) + daemonDying, 0},
+		"daemon pods that surge":               {daemons(rolling(`"maxUnavailable":0,"maxSurge":1`)) + daemonDying, 0},
+		"ordinals from 2":                      {strings.Replace(three, `"replicas":3`, `"replicas":3,"ordinals":{"start":2}`, 1) + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
 		"next pod being deleted":               {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 1},
 		"next pod never ready":                 {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
 		"next pod was ready once":              {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
@@ -169,6 +187,32 @@ func TestReplacedOneByOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, row.lines), "ReplacedOneByOne"))
+		})
+	}
+	deleted := user + stateful("s-1", "", "True") + ss + stateful("s-1", dying, "True")
+	daemonDeleted := user + daemon("a", "", "True") + ds + daemon("a", dying, "True")
+	second := "another kubectl " + member("DaemonSet", "b", "a", "", "True")
+	for name, row := range map[string]struct {
+		lines  string
+		broken int
+	}{
+		"OnDelete":                                 {withStrategy("3", onDelete, "1") + deleted, 1},
+		"OnDelete, by a user":                      {withStrategy("3", onDelete, "1") + user + stateful("s-1", "", "True") + user + stateful("s-1", dying, "True"), 0},
+		"OnDelete, scale down":                     {withStrategy("1", onDelete, "1") + deleted, 0},
+		"OnDelete, not observed":                   {three + "!" + withStrategy("3", onDelete, "2") + deleted, 0},
+		"OnDelete no more, not observed":           {withStrategy("3", onDelete, "1") + "!" + statefulSet("3", "2") + deleted, 0},
+		"below the partition":                      {withStrategy("3", rolling(`"partition":2`), "1") + deleted, 1},
+		"not below the partition":                  {withStrategy("3", rolling(`"partition":1`), "1") + deleted, 0},
+		"below the partition of ordinals from 1":   {strings.Replace(withStrategy("3", rolling(`"partition":1`), "1"), `"replicas":3`, `"replicas":3,"ordinals":{"start":1}`, 1) + deleted, 1},
+		"below the partition, which not all knew":  {withStrategy("3", rolling(`"partition":1`), "1") + "!" + withStrategy("3", rolling(`"partition":2`), "2") + deleted, 0},
+		"daemon pod":                               {ofDaemons + daemonDeleted, 0},
+		"daemon pod, OnDelete":                     {daemons(onDelete) + daemonDeleted, 1},
+		"one of two daemon pods":                   {daemons(onDelete) + second + daemonDeleted, 0},
+		"one of two daemon pods, the other dying":  {daemons(onDelete) + second + "!user kubectl pods/r/b -\n" + daemonDeleted, 0},
+		"the second daemon pod was seen to vanish": {daemons(onDelete) + second + "user kubectl pods/r/b -\n" + daemonDeleted, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.broken, brokenOf(t, recorded(t, row.lines), "ReplacedByUsers"))
 		})
 	}
 }

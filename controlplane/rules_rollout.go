@@ -19,7 +19,7 @@ import (
 
 // rollouts records, by UID, what rules about several pods need to know of their workloads.
 type rollouts struct {
-	// allows are the bounds of a deployment, a stateful set or, on each node, a daemon set, in the order of revisions. asked is the most pods that a replica set or a job has ever asked for at a time.
+	// allows are what a deployment, a stateful set or a daemon set allows, in the order of revisions. asked is the most pods that a replica set or a job has ever asked for at a time.
 	allows map[types.UID][]allowance
 	asked  map[types.UID]int32
 	// scaled is the revision that last changed the replicas of a replica set.
@@ -30,10 +30,20 @@ type rollouts struct {
 	ready map[types.UID]int64
 }
 
-// allowance is the most and the fewest pods that a workload allows from a revision on.
+// allowance is what a workload allows from a revision on.
 type allowance struct {
 	rv          int64
-	most, least int32
+	most, least int32 // pods, of a daemon set on each node
+	// A stateful set wants pods with ordinals from start to before end. Its rollouts replace those from first on, and at most together of
+	// them at a time. The pods of a daemon set have ordinal 0.
+	start, end, first, together int32
+}
+
+// or returns the allowance of a client that may know either of two.
+func (a allowance) or(b allowance) allowance {
+	return allowance{
+		most: max(a.most, b.most), least: min(a.least, b.least), start: max(a.start, b.start), end: min(a.end, b.end), first: min(a.first, b.first), together: max(a.together, b.together),
+	}
 }
 
 func newRollouts() rollouts {
@@ -44,7 +54,7 @@ func newRollouts() rollouts {
 func (r rollouts) apply(old, now object, rv int64) {
 	switch now := now.(type) {
 	case *appsv1.Deployment:
-		r.allow(now.UID, rv, ptr.Deref(now.Spec.Replicas, 1)+surge(now), least(now))
+		r.allow(now.UID, rv, allowance{most: ptr.Deref(now.Spec.Replicas, 1) + surge(now), least: least(now)})
 	case *batchv1.Job:
 		r.asked[now.UID] = max(r.asked[now.UID], ptr.Deref(now.Spec.Parallelism, 1))
 	case *appsv1.ReplicaSet:
@@ -57,20 +67,24 @@ func (r rollouts) apply(old, now object, rv int64) {
 			r.ready[now.UID] = rv
 		}
 	case *appsv1.StatefulSet:
-		r.allow(now.UID, rv, ptr.Deref(now.Spec.Replicas, 1), ptr.Deref(now.Spec.Replicas, 1))
-	case *appsv1.DaemonSet: // with a node selector, it may want none on any node
-		r.allow(now.UID, rv, 1, int32(1-min(len(now.Spec.Template.Spec.NodeSelector), 1)))
+		r.allow(now.UID, rv, statefulAllowance(now))
+	case *appsv1.DaemonSet:
+		r.allow(now.UID, rv, daemonAllowance(now))
 	}
 	if set, is := old.(*appsv1.ReplicaSet); is && (now == nil || now.GetUID() != set.UID) {
 		r.lost[ownerOf(set)] = last{set.UID, rv}
 	}
 }
 
-// allow records how many pods a workload allows from a revision on.
-func (r rollouts) allow(workload types.UID, rv int64, most, least int32) {
+// allow records what a workload allows from a revision on.
+func (r rollouts) allow(workload types.UID, rv int64, a allowance) {
 	all := r.allows[workload]
-	if len(all) == 0 || all[len(all)-1].most != most || all[len(all)-1].least != least {
-		r.allows[workload] = append(all, allowance{rv, most, least})
+	if len(all) > 0 {
+		a.rv = all[len(all)-1].rv
+	}
+	if len(all) == 0 || all[len(all)-1] != a {
+		a.rv = rv
+		r.allows[workload] = append(all, a)
 	}
 }
 
@@ -79,12 +93,12 @@ func surge(d *appsv1.Deployment) int32 {
 	if d.Spec.Strategy.RollingUpdate == nil {
 		return 0
 	}
-	return share(d, d.Spec.Strategy.RollingUpdate.MaxSurge, true)
+	return share(d.Spec.Replicas, d.Spec.Strategy.RollingUpdate.MaxSurge, true)
 }
 
-// share converts a number of pods, or a percentage of a deployment's replicas, to pods, rounded up or down. API servers have validated it.
-func share(d *appsv1.Deployment, of *intstr.IntOrString, up bool) int32 {
-	pods, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(ptr.Deref(d.Spec.Replicas, 1)), up)
+// share converts a number of pods, or a percentage of the replicas of a workload, to pods, rounded up or down. API servers have validated it.
+func share(replicas *int32, of *intstr.IntOrString, up bool) int32 {
+	pods, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(ptr.Deref(replicas, 1)), up)
 	return int32(pods)
 }
 
@@ -98,7 +112,7 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	asks := ptr.Deref(after.Spec.Replicas, 1)
-	most, _ := s.allowed(by, "deployments.apps", ownerOf(after))
+	most := s.allowed(by, "deployments.apps", ownerOf(after)).most
 	if most == 0 || before != nil && ptr.Deref(before.Spec.Replicas, 1) >= asks {
 		return ""
 	}
@@ -120,16 +134,17 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 	return fmt.Sprintf("%s scales replica set %s to %d, and those of its deployment then ask for %d pods, of which %d are allowed", by.Client, nameOf(key), asks, all, most)
 }
 
-// allowed returns the widest bounds of a workload that a controller manager may have known when it made a request; 0 for none.
-func (s *store) allowed(by *model.Operation, resource string, workload types.UID) (most, least int32) {
-	least = math.MaxInt32
+// allowed returns what a workload allowed that a controller manager may have known when it made a request; nothing for none.
+func (s *store) allowed(by *model.Operation, resource string, workload types.UID) allowance {
+	all := allowance{least: math.MaxInt32, end: math.MaxInt32, first: math.MaxInt32}
 	for _, a := range slices.Backward(s.rollouts.allows[workload]) {
-		most, least = max(most, a.most), min(least, a.least)
+		all = all.or(a)
 		if s.wasTold(by, resource, last{workload, a.rv}) {
-			return most, least
+			return all
 		}
 	}
-	return most, 0
+	all.least, all.end, all.first = 0, 0, 0
+	return all
 }
 
 // waited reports whether the deployment controller was still waiting for another answer ten seconds before it made a request. If so,
@@ -187,15 +202,19 @@ func oneByOne(s *store, key string, old, now object, rv int64) string {
 	if pod == nil {
 		return ""
 	}
-	ordinal := strings.LastIndex(key, "-")
-	set, _ := s.objects["/registry/statefulsets/"+nameOf(key[:ordinal])].(*appsv1.StatefulSet)
+	dash := strings.LastIndex(key, "-")
+	set, _ := s.objects["/registry/statefulsets/"+nameOf(key[:dash])].(*appsv1.StatefulSet)
 	if set == nil || set.UID != ownerOf(pod) || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement {
 		return ""
+	}
+	start := statefulAllowance(set).start
+	if by := s.wrote[rv]; by != nil {
+		start = max(start, s.allowedOf(by, pod).start)
 	}
 	pods := s.byOwner[set.UID]
 	for _, other := range slices.Sorted(maps.Keys(pods)) {
 		before := pods[other]
-		if strings.HasPrefix(other, key[:ordinal]) && earlier(other[ordinal:], key[ordinal:]) && s.rollouts.ready[before.UID] == 0 && s.knew(rv, "pods", s.created[before.UID]) {
+		if ordinal(before) >= start && strings.HasPrefix(other, key[:dash]) && earlier(other[dash:], key[dash:]) && s.rollouts.ready[before.UID] == 0 && s.knew(rv, "pods", s.created[before.UID]) {
 			return fmt.Sprintf("pod %s is created before pod %s has ever been ready", nameOf(key), nameOf(other))
 		}
 	}

@@ -80,10 +80,13 @@ func TestRulesAboutSeveralPods(t *testing.T) {
 		return `statefulsets/r/s {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"uid":"s"},"spec":{"podManagementPolicy":"` + policy + "\"}}\n"
 	}
 	member := func(n, ready string) string {
-		text := pod(n, owned("StatefulSet", "s"), "", "Running")
+		text := pod(n, `,"name":"s-`+n+`"`+owned("StatefulSet", "s"), "", "Running")
 		return "pods/r/s-" + n + " " + strings.Replace(text, `"phase":"Running"`, `"phase":"Running","conditions":[{"type":"Ready","status":"`+ready+`"}]`, 1) + "\n"
 	}
 	const ordered, atOnce = "OrderedReady", "Parallel"
+	from := func(start string) string {
+		return strings.Replace(stateful(ordered), `"spec":{`, `"spec":{"ordinals":{"start":`+start+"},", 1)
+	}
 	for name, row := range map[string]struct{ states, rule string }{
 		"two pods at a time":             {parallel + of("a", "") + of("b", ""), ""},
 		"three pods at a time":           {parallel + of("a", "") + of("b", "") + of("c", ""), "NoExtraWork"},
@@ -96,6 +99,8 @@ func TestRulesAboutSeveralPods(t *testing.T) {
 		"in order":                       {stateful(ordered) + member("0", "False") + member("0", "True") + member("0", "False") + member("1", "False"), ""},
 		"predecessor never ready":        {stateful(ordered) + member("9", "True") + member("10", "True") + member("2", "False") + member("3", "False"), "OneByOne"},
 		"10 comes after 2":               {stateful(ordered) + member("10", "False") + member("2", "False"), ""},
+		"predecessor from 1 on":          {from("1") + member("1", "False") + member("2", "False"), "OneByOne"},
+		"below the first ordinal":        {from("2") + member("1", "False") + member("2", "False"), ""},
 		"Parallel":                       {stateful(atOnce) + member("0", "False") + member("1", "False"), ""},
 		"pod of the predecessor":         {stateful(ordered) + strings.Replace(stateful(ordered), `"uid":"s"`, `"uid":"t"`, 1) + strings.Replace(member("0", "False"), `"uid":"s"`, `"uid":"t"`, 1) + member("1", "False"), ""},
 		"recreated stateful set":         {stateful(ordered) + member("0", "False") + "statefulsets/r/s -\n" + strings.Replace(stateful(ordered), `"uid":"s"`, `"uid":"t"`, 1) + member("1", "False"), ""},

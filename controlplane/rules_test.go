@@ -47,8 +47,16 @@ const (
 	forNode = `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}}}`
 )
 
+// surging is a daemon set that may have two pods on a node.
+const surging = `daemonsets/r/d {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"uid":"d"},"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":"30%","maxUnavailable":0}}}}` + "\n"
+
 func job(status string) string {
 	return `{"apiVersion":"batch/v1","kind":"Job","metadata":{"uid":"j"},"spec":{"completions":2},"status":{` + status + `}}`
+}
+
+// fewer returns that job with one completion.
+func fewer(status string) string {
+	return strings.Replace(job(status), `"completions":2`, `"completions":1`, 1)
 }
 
 // ended returns a pod of that job that has succeeded or failed.
@@ -97,6 +105,8 @@ func TestRules(t *testing.T) {
 		"replacement of a terminating pod":         {"replicasets/r/s " + set + "\npods/r/a " + pod("1", dying+owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
 		"replacement of a removed pod":             {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/a -\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
 		"two pods of a daemon set":                 {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), "OnePerNode"},
+		"two pods of a daemon set that surges":     {surging + "pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), ""},
+		"three pods of a daemon set that surges":   {surging + "pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, "") + "\npods/r/c " + pod("3", owned("DaemonSet", "d"), forNode, ""), "OnePerNode"},
 		"pods of two daemon sets":                  {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "e"), forNode, ""), ""},
 		"a pod beside one adopted from a job":      {"pods/r/a " + pod("1", owned("Job", "j"), "", "") + "\npods/r/a " + pod("1", owned("DaemonSet", "d"), bound, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), ""},
 		"a pod of a job":                           {"jobs/r/j " + job("") + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), ""},
@@ -113,6 +123,8 @@ func TestRules(t *testing.T) {
 		"a port of two services":                   {service("a", headless, port) + service("b", headless, port), "UniqueAddress"},
 		"a cluster IP that was given up":           {service("a", ip, "0") + service("a", headless, "0") + service("b", ip, "0"), ""},
 		"a cluster IP of a removed service":        {service("a", ip, "0") + "services/specs/r/a -\n" + service("b", ip, "0"), ""},
+		"an elastic job counts down":               {done + "jobs/r/j " + job(`"succeeded":2`) + "\njobs/r/j " + fewer(`"succeeded":2`) + "\njobs/r/j " + fewer(`"succeeded":1`), ""},
+		"an elastic job counts too many for now":   {done + "jobs/r/j " + job(`"succeeded":2`) + "\njobs/r/j " + fewer(`"succeeded":2`), ""},
 		"a job counts more than its completions":   {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
 	} {
 		t.Run(name, func(t *testing.T) {

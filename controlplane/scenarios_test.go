@@ -25,8 +25,10 @@ func TestNamespaceDelete(t *testing.T) {
 // TestServiceChurn: services and nothing else, with two API servers, which allocate addresses from the same ranges.
 func TestServiceChurn(t *testing.T) { anything(t, simtest.Config{Servers: 2}, controlplane.Services) }
 
-// TestJobStorm: jobs and nothing else.
-func TestJobStorm(t *testing.T) { anything(t, simtest.Config{}, controlplane.Jobs) }
+// TestJobStorm: jobs, those of cron jobs too, and nothing else.
+func TestJobStorm(t *testing.T) {
+	anything(t, simtest.Config{}, controlplane.Jobs, controlplane.CronJobs)
+}
 
 // TestConversion: a webhook converts custom resources between versions, and definitions of others come and go.
 func TestConversion(t *testing.T) {

@@ -35,6 +35,7 @@ type state struct {
 	stateful    []appsv1.StatefulSet
 	daemons     []appsv1.DaemonSet
 	jobs        []batchv1.Job
+	crons       []batchv1.CronJob
 	addresses   []networkingv1.IPAddress
 	budgets     []policyv1.PodDisruptionBudget
 
@@ -62,6 +63,7 @@ func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
 		listed(&s.maps, func(l *corev1.ConfigMapList) []corev1.ConfigMap { return l.Items })(core.ConfigMaps("").List(ctx, all)),
 		listed(&s.secrets, func(l *corev1.SecretList) []corev1.Secret { return l.Items })(core.Secrets("").List(ctx, all)),
 		listed(&s.jobs, func(l *batchv1.JobList) []batchv1.Job { return l.Items })(client.BatchV1().Jobs("").List(ctx, all)),
+		listed(&s.crons, func(l *batchv1.CronJobList) []batchv1.CronJob { return l.Items })(client.BatchV1().CronJobs("").List(ctx, all)),
 		listed(&s.budgets, func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items })(client.PolicyV1().PodDisruptionBudgets("").List(ctx, all)),
 	}
 	return s, errors.Join(errs...)
@@ -78,7 +80,8 @@ func listed[L, I any](into *[]I, items func(L) []I) func(L, error) error {
 }
 
 // Settled returns the first object that has not converged to its desired state, nil if all have:
-// the documentation of each kind promises that its controller reconciles it once faults are over.
+// the documentation of each kind promises that its controller reconciles it once faults are over. Cron jobs are suspended when they
+// have begun the job of the minute, jobs that keep their namespace for ever (finding 42) are deleted, and then the rest is expected to converge.
 func Settled(ctx context.Context, client kubernetes.Interface) error {
 	s, err := read(ctx, client)
 	if err != nil {
@@ -91,8 +94,8 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		within time.Duration
 		wrong  func() error
 	}{
-		{soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
-		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {backOff, s.jobsDone}, {resync, s.quotasCount}, {resync, s.addressesHeld},
+		{soon, s.cronJobsRun}, {soon, func() error { return s.suspendCronJobs(ctx, client) }}, {soon, func() error { return s.freeNamespaces(ctx, client) }}, {soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.templatesRun}, {soon, s.podsRun},
+		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {soon, s.cronJobsKnow}, {backOff, s.jobsDone}, {resync, s.quotasCount}, {resync, s.addressesHeld},
 	} {
 		if err := promise.wrong(); err != nil {
 			return unsettled{err, promise.within}
@@ -186,7 +189,7 @@ func (s *state) all() []metav1.Object {
 // objects returns those that nothing writes once the control plane has converged.
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas), pointers(s.addresses),
-		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.budgets))
+		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.crons), pointers(s.budgets))
 }
 
 func pointers[T any, P interface {

@@ -30,7 +30,8 @@ type world struct {
 	stateful   appsv1.StatefulSet
 	daemon     appsv1.DaemonSet
 	job        batchv1.Job
-	pod        corev1.Pod // of the replica set
+	cron       batchv1.CronJob // suspended
+	pod        corev1.Pod      // of the replica set
 	service    corev1.Service
 	slice      discoveryv1.EndpointSlice
 	address    networkingv1.IPAddress // of the service
@@ -54,10 +55,11 @@ func settled() *world {
 			Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}},
 		set: appsv1.ReplicaSet{ObjectMeta: meta("set"), Spec: appsv1.ReplicaSetSpec{Replicas: one}, Status: appsv1.ReplicaSetStatus{Replicas: 1}},
 		stateful: appsv1.StatefulSet{ObjectMeta: meta("stateful"), Spec: appsv1.StatefulSetSpec{Replicas: one},
-			Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, ReadyReplicas: 1}},
+			Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}},
 		daemon: appsv1.DaemonSet{ObjectMeta: meta("daemon"),
-			Status: appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 1, NumberReady: 1, UpdatedNumberScheduled: 1}},
-		job: batchv1.Job{ObjectMeta: meta("job"), Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}}},
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 1, NumberAvailable: 1, UpdatedNumberScheduled: 1}},
+		job:  batchv1.Job{ObjectMeta: meta("job"), Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}}},
+		cron: batchv1.CronJob{ObjectMeta: meta("cron"), Spec: batchv1.CronJobSpec{Suspend: new(true), SuccessfulJobsHistoryLimit: new(int32(0)), FailedJobsHistoryLimit: new(int32(0))}},
 		pod: corev1.Pod{ObjectMeta: meta("pod"), Spec: corev1.PodSpec{NodeName: "n"},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}},
 		service: corev1.Service{ObjectMeta: meta("service"), Spec: corev1.ServiceSpec{Selector: labels, ClusterIPs: []string{"10.0.0.1"}}},
@@ -84,8 +86,43 @@ func asking(cpu string) []corev1.Container {
 }
 
 func (w *world) client() *fake.Clientset {
-	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.address, &w.slice, &w.quota, &w.budget, &w.secret}
+	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.cron, &w.pod, &w.service, &w.address, &w.slice, &w.quota, &w.budget, &w.secret}
 	return fake.NewClientset(objects...)
+}
+
+// runsCronJob makes a cron job the owner of the job, and lists jobs as active.
+func (w *world) runsCronJob(active ...string) {
+	w.job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "CronJob", Name: "cron", UID: "cron", Controller: new(true)}}
+	for _, name := range active {
+		w.cron.Status.Active = append(w.cron.Status.Active, corev1.ObjectReference{Name: name})
+	}
+}
+
+// schedules makes the cron job begin its last job some time ago.
+func (w *world) schedules(ago time.Duration) {
+	w.cron.Spec.Suspend, w.cron.Status.LastScheduleTime = nil, new(metav1.NewTime(time.Now().Add(-ago)))
+}
+
+// runs makes the pod one of a workload, of the deployment for the replica set, and gives it another image than all templates have.
+func (w *world) runs(kind, name string) {
+	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(name), Controller: new(true)}}
+	if kind == "ReplicaSet" {
+		w.hangs("1") // which makes the deployment its owner
+		w.deployment.Status.UpdatedReplicas = 1
+	} else {
+		w.set.Spec.Replicas, w.set.Status.Replicas = new(int32(0)), 0
+	}
+	template := corev1.PodSpec{Containers: []corev1.Container{{Image: "new"}}}
+	w.deployment.Spec.Template.Spec, w.stateful.Spec.Template.Spec, w.daemon.Spec.Template.Spec = template, template, template
+	w.pod.Spec.Containers = []corev1.Container{{Image: "old"}}
+}
+
+// waits makes the namespace wait for the failed pod of a job, which waits for the pod's replacement.
+func (w *world) waits(since metav1.Time) {
+	w.spaces[0].DeletionTimestamp, w.spaces[0].Finalizers = &since, []string{"f"}
+	w.job.Status.Conditions, w.job.Spec.BackoffLimitPerIndex = nil, new(int32(1))
+	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}}
+	w.pod.DeletionTimestamp, w.pod.Finalizers, w.pod.Status.Phase = &since, []string{batchv1.JobTrackingFinalizer}, corev1.PodFailed
 }
 
 // hangs makes the rollout hang, with a replica set whose annotation desired-replicas has this value.
@@ -120,11 +157,95 @@ func TestSettled(t *testing.T) {
 			t.Setenv("WATCHSIM_MUTANT", "fix-finding-32")
 			w.hangs("3")
 		}, "deployment r/deployment wants 1"},
-		"a deployment that was not observed":          {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
-		"a missing replica":                           {func(w *world) { w.set.Spec.Replicas = new(int32(2)) }, "replica set r/set wants 2"},
-		"a wrong status of a replica set":             {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
-		"a stateful set with an old revision":         {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
-		"a node without its daemon":                   {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 ready"},
+		"a deployment that was not observed":  {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
+		"a missing replica":                   {func(w *world) { w.set.Spec.Replicas = new(int32(2)) }, "replica set r/set wants 2"},
+		"a wrong status of a replica set":     {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
+		"a stateful set with an old revision": {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
+		"a node without its daemon":           {func(w *world) { w.daemon.Status.NumberAvailable = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 available"},
+		"an old daemon pod":                   {func(w *world) { w.daemon.Status.UpdatedNumberScheduled = 0 }, "daemon set r/daemon is for 1 nodes, and has 1 available and 0 updated"},
+		"an old daemon pod that users replace": {func(w *world) {
+			w.daemon.Status.UpdatedNumberScheduled, w.daemon.Spec.UpdateStrategy.Type = 0, appsv1.OnDeleteDaemonSetStrategyType
+		}, ""},
+		"an old stateful pod": {func(w *world) { w.stateful.Status.UpdatedReplicas = 0 }, "stateful set r/stateful wants 1 replicas, 1 of them updated"},
+		"an old stateful pod that users replace": {func(w *world) {
+			w.stateful.Status.UpdatedReplicas, w.stateful.Spec.UpdateStrategy.Type = 0, appsv1.OnDeleteStatefulSetStrategyType
+		}, ""},
+		"an old stateful pod below the partition": {func(w *world) {
+			w.stateful.Status.UpdatedReplicas, w.stateful.Spec.UpdateStrategy.RollingUpdate = 0, &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(1))}
+		}, ""},
+		"a stateful pod that is not available": {func(w *world) { w.stateful.Status.AvailableReplicas = 0 }, "stateful set r/stateful wants 1"},
+		"an old pod of a deployment":           {func(w *world) { w.runs("ReplicaSet", "set") }, `pod r/pod of ReplicaSet set runs image "old", and its template says "new"`},
+		"an old pod of a paused deployment": {func(w *world) {
+			w.runs("ReplicaSet", "set")
+			w.deployment.Spec.Paused = true
+		}, ""},
+		"an old pod of a stateful set": {func(w *world) { w.runs("StatefulSet", "stateful") }, `pod r/pod of StatefulSet stateful runs image "old"`},
+		"an old pod of a stateful set, below the partition": {func(w *world) {
+			w.runs("StatefulSet", "stateful")
+			w.stateful.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(1))}
+		}, ""},
+		"an old pod of a daemon set": {func(w *world) { w.runs("DaemonSet", "daemon") }, `pod r/pod of DaemonSet daemon runs image "old"`},
+		"an old pod of a daemon set, which users replace": {func(w *world) {
+			w.runs("DaemonSet", "daemon")
+			w.daemon.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+		}, ""},
+		"finding 40": {func(w *world) {
+			w.runs("DaemonSet", "daemon")
+			w.daemon.Annotations, w.pod.Labels["pod-template-generation"] = map[string]string{"deprecated.daemonset.template.generation": "1"}, "1"
+		}, ""},
+		"not finding 40": {func(w *world) {
+			w.runs("DaemonSet", "daemon")
+			w.daemon.Annotations, w.pod.Labels["pod-template-generation"] = map[string]string{"deprecated.daemonset.template.generation": "2"}, "1"
+		}, `pod r/pod of DaemonSet daemon runs image "old"`},
+		"finding 40 with its fix": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-40")
+			w.runs("DaemonSet", "daemon")
+			w.daemon.Annotations, w.pod.Labels["pod-template-generation"] = map[string]string{"deprecated.daemonset.template.generation": "1"}, "1"
+		}, `pod r/pod of DaemonSet daemon runs image "old"`},
+		"finding 42": {func(w *world) { w.waits(ends) }, "job r/job is deleted, as it keeps its namespace"},
+		"finding 42 with its fix": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-42")
+			w.waits(ends)
+		}, "*v1.Namespace r is terminating"},
+		"a namespace that waits for a job that is being deleted": {func(w *world) {
+			w.waits(ends)
+			w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"}
+		}, "*v1.Namespace r is terminating"},
+		"a namespace that waits for a job without indices": {func(w *world) {
+			w.waits(ends)
+			w.job.Spec.BackoffLimitPerIndex = nil
+		}, "*v1.Namespace r is terminating"},
+		"a job in a namespace that stays": {func(w *world) {
+			w.waits(ends)
+			w.spaces[0].DeletionTimestamp = nil
+		}, "*v1.Pod r/pod is terminating"},
+		"a paused deployment":         {func(w *world) { w.deployment.Spec.Paused, w.deployment.Status.UpdatedReplicas = true, 0 }, ""},
+		"a cron job that is late":     {func(w *world) { w.schedules(2 * time.Minute) }, "cron job r/cron has begun no job since"},
+		"a cron job that never began": {func(w *world) { w.cron.Spec.Suspend = nil }, "cron job r/cron has begun no job since 00:00:00"},
+		"a cron job in time":          {func(w *world) { w.schedules(time.Second) }, "cron job r/cron is being suspended"},
+		"a cron job that waits for its last job": {func(w *world) {
+			w.schedules(2 * time.Minute)
+			w.runsCronJob("job")
+			w.cron.Spec.ConcurrencyPolicy, w.job.Status.Conditions = batchv1.ForbidConcurrent, nil
+		}, "cron job r/cron is being suspended"},
+		"an active job": {func(w *world) {
+			w.runsCronJob("job")
+			w.job.Status.Conditions, w.job.Spec.Suspend = nil, new(true)
+		}, ""},
+		"an active job that is not listed": {func(w *world) {
+			w.runsCronJob()
+			w.job.Status.Conditions, w.job.Spec.Suspend = nil, new(true)
+		}, "cron job r/cron does not list job job as active"},
+		"a listed job that is gone":       {func(w *world) { w.runsCronJob("gone") }, "cron job r/cron lists job gone as active, which is not"},
+		"a finished job beyond the limit": {func(w *world) { w.runsCronJob() }, "cron job r/cron keeps 1 Complete jobs, and should keep 0"},
+		"a finished job within the limit": {func(w *world) {
+			w.runsCronJob()
+			w.cron.Spec.SuccessfulJobsHistoryLimit = new(int32(1))
+		}, ""},
+		"a failed job beyond the limit": {func(w *world) {
+			w.runsCronJob()
+			w.job.Status.Conditions[0].Type = batchv1.JobFailed
+		}, "cron job r/cron keeps 1 Failed jobs"},
 		"a daemon pod on a node that is not selected": {func(w *world) { w.daemon.Spec.Template.Spec.NodeSelector = map[string]string{"disk": "fast"} }, "daemon set r/daemon is for 0 nodes"},
 		"a job that does not begin":                   {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not begun"},
 		"a job that hangs":                            {func(w *world) { w.job.Status = batchv1.JobStatus{Succeeded: 1} }, "job r/job has not finished: 0 active, 1 succeeded"},
@@ -147,11 +268,18 @@ func TestSettled(t *testing.T) {
 			w.set.Spec.Replicas = new(int32(2))
 			w.stateful.Generation = 2
 		}, ""},
-		"a suspended job": {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = new(true), nil }, ""},
+		"a suspended job that has succeeded": {func(w *world) {
+			w.job.Spec.Suspend, w.job.Status.Conditions[0].Type = new(true), batchv1.JobSuccessCriteriaMet
+		}, "job r/job has not finished"},
+		"a suspended job that has failed": {func(w *world) {
+			w.job.Spec.Suspend, w.job.Status.Conditions[0].Type = new(true), batchv1.JobFailureTarget
+		}, "job r/job has not finished"},
+		"a job with parallelism 0": {func(w *world) { w.job.Spec.Parallelism, w.job.Status.Conditions = new(int32(0)), nil }, ""},
+		"a suspended job":          {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = new(true), nil }, ""},
 		"a suspended job with a pod": {func(w *world) {
 			w.job.Spec.Suspend, w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = new(true), nil, new(int32(0)), 0
 			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
-		}, "job r/job is suspended, and has 1 pods"},
+		}, "job r/job is suspended or has parallelism 0, and has 1 pods"},
 		"an object in a namespace that is gone": {func(w *world) { w.spaces[0].Name = "s" }, "is in a namespace that is gone"},
 		"a budget with a wrong count":           {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
 		"an endpoint of a removed pod": {func(w *world) {

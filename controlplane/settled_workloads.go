@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -19,7 +20,8 @@ func (s *state) deploymentsDone() error {
 			continue
 		}
 		want, is := ptr.Deref(d.Spec.Replicas, 1), d.Status
-		if is.ObservedGeneration != d.Generation || is.Replicas != want || is.UpdatedReplicas != want || is.AvailableReplicas != want {
+		done := d.Spec.Paused || is.Replicas == want && is.UpdatedReplicas == want && is.AvailableReplicas == want // a paused one does not roll out
+		if !done || is.ObservedGeneration != d.Generation {
 			return wrongf(&d, "deployment %s wants %d replicas at generation %d, and has %d, %d of them updated and %d available, at generation %d",
 				describe(&d), want, d.Generation, is.Replicas, is.UpdatedReplicas, is.AvailableReplicas, is.ObservedGeneration)
 		}
@@ -45,6 +47,54 @@ func (s *state) stuck(d *appsv1.Deployment) bool {
 	return differ && active > 1 && d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType
 }
 
+// templatesRun: once a rollout is complete, the pods of a deployment, a stateful set or a daemon set run the image of its template, as far as its strategy asks for that.
+// Pods that a daemon set takes for updated because their template had the same generation as its own, in a deleted daemon set, are finding 40.
+func (s *state) templatesRun() error {
+	wanted := map[types.UID]string{}
+	first := map[types.UID]int32{}
+	for _, d := range s.deployments {
+		for _, set := range s.sets {
+			if ownerOf(&set) == d.UID && !d.Spec.Paused && !s.stuck(&d) && !s.short(d.Namespace) {
+				wanted[set.UID] = image(&d.Spec.Template.Spec)
+			}
+		}
+	}
+	for _, set := range s.stateful {
+		if a := statefulAllowance(&set); !s.short(set.Namespace) {
+			wanted[set.UID], first[set.UID] = image(&set.Spec.Template.Spec), a.first
+		}
+	}
+	generations := map[types.UID]string{}
+	for _, d := range s.daemons {
+		if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && !s.short(d.Namespace) {
+			wanted[d.UID], generations[d.UID] = image(&d.Spec.Template.Spec), d.Annotations[appsv1.DeprecatedTemplateGeneration]
+		}
+	}
+	for _, pod := range s.pods {
+		owner := ownerOf(&pod)
+		runs := image(&pod.Spec)
+		if wanted[owner] == "" || wanted[owner] == runs || isOver(&pod) || ordinal(&pod) < first[owner] {
+			continue
+		}
+		if generation := generations[owner]; generation != "" && pod.Labels[podTemplateGeneration] == generation && !fixed(40) {
+			continue
+		}
+		return wrongf(&pod, "pod %s of %s %s runs image %q, and its template says %q", describe(&pod), ownerKind(&pod), controllerOf(&pod).Name, runs, wanted[owner])
+	}
+	return nil
+}
+
+// podTemplateGeneration is the label of a daemon set's pod with the generation of its template.
+const podTemplateGeneration = "pod-template-generation"
+
+// image returns the image of a pod's first container, "" for none.
+func image(spec *corev1.PodSpec) string {
+	if len(spec.Containers) == 0 {
+		return ""
+	}
+	return spec.Containers[0].Image
+}
+
 func (s *state) setsDone() error {
 	for _, r := range s.sets {
 		if s.short(r.Namespace) {
@@ -64,9 +114,12 @@ func (s *state) statefulDone() error {
 			continue
 		}
 		want, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
-		if done := is.Replicas == want && is.ReadyReplicas == want && is.UpdateRevision == is.CurrentRevision; !done || is.ObservedGeneration != set.Generation {
-			err := fmt.Errorf("stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
-				describe(&set), want, set.Generation, is.Replicas, is.ReadyReplicas, is.CurrentRevision, is.UpdateRevision, is.ObservedGeneration)
+		a := statefulAllowance(&set)
+		updated := max(a.end-max(a.first, a.start), 0) // as far as the update strategy asks for it
+		done := is.Replicas == want && is.AvailableReplicas == want && is.UpdatedReplicas >= updated && (updated < want || is.UpdateRevision == is.CurrentRevision)
+		if !done || is.ObservedGeneration != set.Generation {
+			err := fmt.Errorf("stateful set %s wants %d replicas, %d of them updated, at generation %d, and has %d, %d of them available and %d updated, of %s and %s, at generation %d",
+				describe(&set), want, updated, set.Generation, is.Replicas, is.AvailableReplicas, is.UpdatedReplicas, is.CurrentRevision, is.UpdateRevision, is.ObservedGeneration)
 			return wrong{error: err, of: &set, ahead: done && is.ObservedGeneration > set.Generation}
 		}
 	}
@@ -85,9 +138,10 @@ func (s *state) daemonsDone() error {
 			}
 		}
 		is := d.Status
-		done := is.DesiredNumberScheduled == want && is.NumberReady == want && is.UpdatedNumberScheduled == want && is.NumberMisscheduled == 0
+		updated := is.UpdatedNumberScheduled == want || d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
+		done := is.DesiredNumberScheduled == want && is.NumberAvailable == want && updated && is.NumberMisscheduled == 0
 		if !done || is.ObservedGeneration != d.Generation {
-			err := fmt.Errorf("daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
+			err := fmt.Errorf("daemon set %s is for %d nodes, and has %d available and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberAvailable,
 				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, is.ObservedGeneration, d.Generation)
 			return wrong{error: err, of: &d, ahead: done && is.ObservedGeneration > d.Generation}
 		}
@@ -95,10 +149,19 @@ func (s *state) daemonsDone() error {
 	return nil
 }
 
+// rests reports whether a job's user wants no pods of it.
+func rests(job *batchv1.Job) bool {
+	return ptr.Deref(job.Spec.Suspend, false) || ptr.Deref(job.Spec.Parallelism, 1) == 0
+}
+
 // runs reports whether nothing keeps a job from finishing. One that was started by a controller manager whose clock was ahead cannot
 // finish before that time: API servers accept no completionTime before startTime.
 func (s *state) runs(job *batchv1.Job) bool {
-	return !ptr.Deref(job.Spec.Suspend, false) && !s.short(job.Namespace) && (job.Status.StartTime == nil || !job.Status.StartTime.After(time.Now()))
+	return !rests(job) && !s.short(job.Namespace) && !startsLater(job)
+}
+
+func startsLater(job *batchv1.Job) bool {
+	return job.Status.StartTime != nil && job.Status.StartTime.After(time.Now())
 }
 
 // jobsBegin: a job gets its first pod. No pod has failed yet, so that there is no backoff.
@@ -111,21 +174,28 @@ func (s *state) jobsBegin() error {
 	return nil
 }
 
-// jobsRest: a suspended job has no pods.
+// jobsRest: a suspended job, and one whose parallelism is 0, has no pods.
 func (s *state) jobsRest() error {
 	for _, job := range s.jobs {
 		active := s.count(func(p *corev1.Pod) bool { return ownerOf(p) == job.UID && lives(p) })
-		if ptr.Deref(job.Spec.Suspend, false) && finished(&job) == "" && active > 0 {
-			return wrongf(&job, "job %s is suspended, and has %d pods", describe(&job), active)
+		if rests(&job) && finished(&job) == "" && active > 0 {
+			return wrongf(&job, "job %s is suspended or has parallelism 0, and has %d pods", describe(&job), active)
 		}
 	}
 	return nil
 }
 
+// isDecided reports whether a job's controller has decided that it is Complete or Failed, which must then follow, also while it is suspended.
+func isDecided(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget)
+	})
+}
+
 // jobsDone: jobs finish.
 func (s *state) jobsDone() error {
 	for _, job := range s.jobs {
-		if !s.runs(&job) {
+		if !s.runs(&job) && (!isDecided(&job) || startsLater(&job)) {
 			continue
 		}
 		if finished(&job) == "" {

@@ -38,6 +38,8 @@ type store struct {
 	finished map[types.UID]*model.Operation
 	// stays is the revision since which a job has no TTL.
 	stays map[types.UID]int64
+	// elastic are the jobs whose completions have ever changed.
+	elastic map[types.UID]bool
 	// owners are the controllers that pods were created for.
 	owners map[types.UID]types.UID
 	// wrote are the write requests of clients by the revision of each, nil without
@@ -75,6 +77,9 @@ type store struct {
 	terms    map[string]*term
 	charges  charges
 	rollouts rollouts
+	cronJobs cronJobs
+	// partitions are those of stateful sets.
+	partitions partitions
 }
 
 func newStore(seen simtest.Seen) *store {
@@ -83,9 +88,11 @@ func newStore(seen simtest.Seen) *store {
 		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, ending: map[string]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{}, shares: map[types.UID]bool{},
+		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{}, elastic: map[types.UID]bool{}, shares: map[types.UID]bool{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
+		partitions: partitions{from: map[types.UID]map[string]string{}, moved: map[types.UID]int64{}},
+		cronJobs:   cronJobs{replaces: map[types.UID]bool{}, forbids: map[types.UID]int64{}},
 	}
 	if histories != nil {
 		s.wrote, s.marked, s.bindings = map[int64]*model.Operation{}, marks(seen), newBindings(seen)
@@ -148,7 +155,7 @@ const budgetKeys = "/registry/poddisruptionbudgets/"
 var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
-	services, "/registry/endpointslices/", "/registry/controllerrevisions/", budgetKeys, nodeLeases,
+	services, "/registry/endpointslices/", "/registry/controllerrevisions/", budgetKeys, nodeLeases, "/registry/cronjobs/",
 }
 
 // isJudged reports whether rules check an etcd key.
@@ -177,6 +184,8 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.applyTaints(s.objects[key], now, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
 	s.rollouts.apply(s.objects[key], now, rv)
+	s.cronJobs.apply(s.objects[key], now, rv)
+	s.partitions.apply(s, s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
 	s.applyLabels(s.objects[key], now, rv)
 	if now != nil && s.objects[key] == nil {
@@ -198,6 +207,9 @@ func (s *store) apply(key string, now object, rv int64) {
 		old, is := s.objects[key].(*batchv1.Job)
 		if !is || old.UID != now.UID || old.Spec.TTLSecondsAfterFinished != nil {
 			s.stays[now.UID] = rv
+		}
+		if is && old.UID == now.UID && !reflect.DeepEqual(old.Spec.Completions, now.Spec.Completions) {
+			s.elastic[now.UID] = true
 		}
 		if finished(now) != "" && (!is || finished(old) == "") {
 			s.finished[now.UID] = s.wrote[rv]

@@ -67,6 +67,7 @@ var userActions = map[Group][]action{
 	StatefulSets: {(*person).applyStatefulSet, (*person).applyStatefulSet, (*person).deleteStatefulSet},
 	DaemonSets:   {(*person).applyDaemonSet, (*person).applyDaemonSet, (*person).deleteDaemonSet},
 	Jobs:         {(*person).createJob, (*person).createJob, (*person).deleteJob, (*person).changeJob},
+	CronJobs:     {(*person).applyCronJob, (*person).applyCronJob, (*person).deleteCronJob},
 	Services:     {(*person).createService, (*person).createService, (*person).changeService, (*person).deleteService},
 	Pods:         {(*person).createPod, (*person).deletePod},
 	Controlled:   {(*person).deleteControlled, (*person).relabel},

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +52,15 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 
 func replicas() *int32 { return new(rand.Int32N(maxReplicas + 1)) }
 
+// amount draws a number of pods, or a percentage of maxReplicas that is about the same.
+func amount(least, most int32) intstr.IntOrString {
+	n := least + rand.Int32N(most-least+1)
+	if rand.IntN(3) == 0 {
+		return intstr.FromString(fmt.Sprintf("%d%%", n*100/maxReplicas))
+	}
+	return intstr.FromInt32(n)
+}
+
 func (u *person) applyDeployment(ctx context.Context, space, name string) error {
 	template := u.template(space, name, u.manifest())
 	d := &appsv1.Deployment{
@@ -60,10 +68,11 @@ func (u *person) applyDeployment(ctx context.Context, space, name string) error 
 		Spec: appsv1.DeploymentSpec{
 			Replicas: replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
 			RevisionHistoryLimit: new(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+			Paused: rand.IntN(6) == 0, ProgressDeadlineSeconds: []*int32{nil, new(int32(5))}[rand.IntN(2)],
 		},
 	}
 	if rand.IntN(4) > 0 {
-		surge, unavailable := intstr.FromInt32(1+rand.Int32N(2)), intstr.FromInt32(rand.Int32N(2))
+		surge, unavailable := amount(1, 2), amount(0, 1)
 		d.Spec.Strategy = appsv1.DeploymentStrategy{
 			Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &surge, MaxUnavailable: &unavailable},
 		}
@@ -95,14 +104,26 @@ func (u *person) applyStatefulSet(ctx context.Context, space, name string) error
 	// With a grace period of 0, pods are removed before their containers have ended.
 	template.Spec.TerminationGracePeriodSeconds = new(1 + manifest.Int64N(5))
 	policy := []appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}[rand.IntN(2)]
-	wanted := replicas()
-	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas: wanted, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
-			ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: new(rand.Int32N(3)),
-		},
-	}, func(s *appsv1.StatefulSet) { s.Spec.Replicas, s.Spec.Template.Spec = wanted, template.Spec })
+	spec := appsv1.StatefulSetSpec{
+		Replicas: replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
+		ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: new(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3),
+	}
+	switch rand.IntN(4) {
+	case 0:
+		spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+	case 1:
+		unavailable := amount(1, 2)
+		spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{
+			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(rand.Int32N(3)), MaxUnavailable: &unavailable},
+		}
+	}
+	if rand.IntN(4) == 0 {
+		spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: rand.Int32N(3)}
+	}
+	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, func(s *appsv1.StatefulSet) {
+		spec.PodManagementPolicy = s.Spec.PodManagementPolicy // cannot be changed
+		s.Spec = spec
+	})
 }
 
 func (u *person) deleteStatefulSet(ctx context.Context, space, name string) error {
@@ -115,44 +136,22 @@ func (u *person) applyDaemonSet(ctx context.Context, space, name string) error {
 	if manifest.IntN(2) == 0 {
 		template.Spec.NodeSelector = map[string]string{label: "fast"}
 	}
-	return ensure(ctx, u.client.AppsV1().DaemonSets(space), name, &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
-	}, func(d *appsv1.DaemonSet) { d.Spec.Template.Spec = template.Spec })
+	spec := appsv1.DaemonSetSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template, RevisionHistoryLimit: new(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3),
+	}
+	switch none, some := intstr.FromInt32(0), amount(1, 2); rand.IntN(4) {
+	case 0:
+		spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+	case 1:
+		spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &some, MaxSurge: &none}
+	case 2:
+		spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &none, MaxSurge: &some}
+	}
+	return ensure(ctx, u.client.AppsV1().DaemonSets(space), name, &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, func(d *appsv1.DaemonSet) { d.Spec = spec })
 }
 
 func (u *person) deleteDaemonSet(ctx context.Context, space, name string) error {
 	return u.client.AppsV1().DaemonSets(space).Delete(ctx, name, deletion())
-}
-
-func (u *person) createJob(ctx context.Context, space, name string) error {
-	template := u.template(space, name, u.manifest())
-	template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	_, err := u.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: batchv1.JobSpec{
-			Completions: new(1 + rand.Int32N(maxReplicas)), Parallelism: new(1 + rand.Int32N(2)), BackoffLimit: new(rand.Int32N(4)),
-			CompletionMode: new([]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion}[rand.IntN(2)]),
-			Template:       template, TTLSecondsAfterFinished: timeToLive(),
-		},
-	}, metav1.CreateOptions{})
-	return err
-}
-
-// timeToLive draws how long a finished job is kept; nil means for ever.
-func timeToLive() *int32 { return []*int32{nil, new(rand.Int32N(10))}[rand.IntN(2)] }
-
-func (u *person) changeJob(ctx context.Context, space, name string) error {
-	if rand.IntN(2) == 0 {
-		suspend := rand.IntN(2) == 0
-		return update(ctx, u.client.BatchV1().Jobs(space), name, func(j *batchv1.Job) { j.Spec.Suspend = &suspend })
-	}
-	live := timeToLive()
-	return update(ctx, u.client.BatchV1().Jobs(space), name, func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = live })
-}
-
-func (u *person) deleteJob(ctx context.Context, space, name string) error {
-	return u.client.BatchV1().Jobs(space).Delete(ctx, name, deletion())
 }
 
 func (u *person) createPod(ctx context.Context, space, name string) error {
