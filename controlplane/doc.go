@@ -12,7 +12,7 @@
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses power.
 //   - usage.go: what users and administrators do in a run, drawn from the seed.
-//   - user.go: a program that acts as users do; user_workloads.go, user_cluster.go and user_controlled.go: their actions.
+//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go and user_controlled.go: their actions.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
 //   - webhooks.go: a program that serves admission and conversion webhooks.
 //   - prepare.go: the objects that exist before users begin.
@@ -28,13 +28,14 @@
 //   - marked.go: which request has set an object's deletionTimestamp.
 //   - informed.go: what the informers of a controller manager had observed of a pod.
 //   - views.go: what a life of a program knew of the writes of others.
-//   - rules_rollout.go: rules for surge and for extra pods; rules_replace.go: for availability during rollouts.
-//   - rules_job.go: rules for jobs; rules_budget.go: for evictions; rules_node.go: for nodes and their leases.
+//   - rules_rollout.go: rules for surge and for extra pods; rules_replace.go: for availability during rollouts; rules_partition.go: for partitions of stateful sets.
+//   - rules_job.go: rules for jobs; rules_cron.go: for cron jobs; rules_budget.go: for evictions; rules_node.go: for nodes and their leases.
 //   - rules_gc.go: rules for deletions by the garbage collector.
 //   - rules_leader.go: rules for leader election.
 //   - rules_quota.go: rules for quotas; rules_service.go: for the addresses and ports of services.
 //   - twins.go: two pods of the same name must not run at the same time.
-//   - settled.go, settled_workloads.go: the state that the control plane must converge to after healing.
+//   - settled.go, settled_workloads.go, settled_cron.go: the state that the control plane must converge to after healing;
+//     settled_namespace.go: what has to be deleted by hand for that.
 //   - overdue.go: known causes why it has not.
 //   - findings.go: which of these are findings, and whether their fix is switched on.
 //   - room.go: which pods cannot be expected to run, because no node has room for them.
