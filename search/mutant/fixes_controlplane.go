@@ -4,6 +4,7 @@ package mutant
 const (
 	graphFile        = "pkg/controller/garbagecollector/graph_builder.go"
 	podCollectorFile = "pkg/controller/podgc/gc_controller.go"
+	statefulSetFile  = "pkg/controller/statefulset/stateful_set_control.go"
 )
 
 // replicaSetIsGone is the check that finding 26 lacks wherever expectations of a replica set are set.
@@ -258,6 +259,30 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 					recv.Object = cacheable.GetObject()
 				}
 				d.decorator(recv.Object)
+`,
+	},
+	{
+		Name: "fix-finding-38", Summary: "The stateful set controller keeps the current revision in the status also if the new revision cannot be created.",
+		File: statefulSetFile, Equivalent: "it fixes finding 38",
+		Anchor:      "	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
+		Replacement: "	live[set.Status.CurrentRevision] = true\n	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
+	},
+	{
+		Name: "fix-finding-39", Summary: "The stateful set controller reads the current revision in the status if its cache does not have it.",
+		File: statefulSetFile, Equivalent: "it fixes finding 39",
+		Anchor: "	if currentRevision == nil {\n		currentRevision = updateRevision\n",
+		Replacement: `	if name := set.Status.CurrentRevision; currentRevision == nil && name != "" && name != updateRevision.Name {
+		if manager, ok := ssc.podControl.objectMgr.(*realStatefulPodControlObjectManager); ok {
+			live, err := manager.client.AppsV1().ControllerRevisions(set.Namespace).Get(context.TODO(), name, metav1.GetOptions{})
+			if err == nil {
+				currentRevision = live
+			} else if !apierrors.IsNotFound(err) {
+				return nil, nil, collisionCount, err
+			}
+		}
+	}
+	if currentRevision == nil {
+		currentRevision = updateRevision
 `,
 	},
 })

@@ -252,7 +252,7 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "SS06", Summary: "During a rollout, a stateful set does not wait for the pods that it has replaced.",
-		File:        "pkg/controller/statefulset/stateful_set_control.go",
+		File:        statefulSetFile,
 		Anchor:      "		if isUnavailable(pod, set.Spec.MinReadySeconds, now) {\n			unavailablePods++\n",
 		Replacement: "		if false && isUnavailable(pod, set.Spec.MinReadySeconds, now) {\n			unavailablePods++\n",
 	},
