@@ -17,11 +17,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/kubernetes/pkg/controller/daemon"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
 	"k8s.io/utils/ptr"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -127,13 +126,7 @@ var daemonSets = workload{
 			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
 		}}
 	},
-	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
-		apps, core := factory.Apps().V1(), factory.Core().V1()
-		controller, err := daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, flowcontrol.NewBackOff(time.Second, time.Minute))
-		rig.Must(err)
-		factory.Start(ctx.Done())
-		go controller.Run(ctx, 1)
-	},
+	run:      daemons.Run,
 	observed: func(object runtime.Object) int64 { return object.(*appsv1.DaemonSet).Status.ObservedGeneration },
 }
 
