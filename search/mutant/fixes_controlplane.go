@@ -285,4 +285,15 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		currentRevision = updateRevision
 `,
 	},
+	{
+		Name: "fix-finding-40", Summary: "A daemon set compares the template generation only of pods that are not older than itself.",
+		File: "pkg/controller/daemon/update.go", Equivalent: "it fixes finding 40",
+		Anchor:      "		generation, err := util.GetTemplateGeneration(ds)\n		if err != nil {\n",
+		Replacement: "		generation, err := util.GetTemplateGeneration(ds)\n		if err != nil || pod.CreationTimestamp.Before(&ds.CreationTimestamp) {\n",
+		More: []Edit{{
+			File:        daemonSetFile,
+			Anchor:      "			generation, err := util.GetTemplateGeneration(ds)\n			if err != nil {\n",
+			Replacement: "			generation, err := util.GetTemplateGeneration(ds)\n			if err != nil || pod.CreationTimestamp.Before(&ds.CreationTimestamp) {\n",
+		}},
+	},
 })

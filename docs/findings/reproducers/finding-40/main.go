@@ -1,0 +1,146 @@
+// Finding 40: a DaemonSet is deleted, its pods are orphaned, and it is recreated with another image. It adopts the pods and, if both templates have the same
+// generation, counts them as updated and never replaces them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/apps"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	"k8s.io/kubernetes/pkg/registry/apps/daemonset/storage"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const nodes = 3
+
+var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), daemons.Space), &genericrequest.RequestInfo{APIVersion: "v1", APIGroup: "apps", Resource: "daemonsets"})
+
+func main() {
+	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(appsv1.SchemeGroupVersion))
+	config.Transport.ServerList = []string{"http://" + rig.StartEtcd()}
+	sets, _, err := storage.NewREST(generic.RESTOptions{
+		StorageConfig: config.ForResource(schema.GroupResource{Group: "apps", Resource: "daemonsets"}), ResourcePrefix: "/daemonsets", Decorator: generic.UndecoratedStorage,
+		DeleteCollectionWorkers: 1,
+	})
+	rig.Must(err)
+	shown := 0
+	for _, r := range []struct{ changed, exported, shows bool }{{true, false, false}, {false, false, true}, {true, true, true}} {
+		if !recreated(sets, r.changed, r.exported) && r.shows {
+			shown++
+		}
+	}
+	rig.Verdict(shown, 2, "a recreated DaemonSet counts adopted pods of another template as updated, and does not replace them")
+}
+
+// recreated deletes a DaemonSet, whose template has been changed or not, orphans its pods, and creates it with another image, from a manifest of its own or one
+// that was exported from the cluster. It reports whether the pods are replaced.
+func recreated(sets *storage.REST, changed, exported bool) bool {
+	client := daemons.Cluster(nodes, func(string) time.Time { return time.Now() })
+	defer daemons.Start(client)()
+	var image string
+	var annotations map[string]string
+	run := func(set *appsv1.DaemonSet, write func(*appsv1.DaemonSet) error) {
+		image, annotations = set.Spec.Template.Spec.Containers[0].Image, set.Annotations
+		rig.Must(write(set))
+		rig.Until(func() bool { return len(daemons.Pods(client, image)) == nodes })
+	}
+	creates := func(set *appsv1.DaemonSet) error {
+		_, err := client.AppsV1().DaemonSets(daemons.Space).Create(ctx, set, metav1.CreateOptions{})
+		return err
+	}
+	run(create(sets, "first", nil), creates)
+	if changed {
+		run(update(sets, "second"), func(set *appsv1.DaemonSet) error {
+			_, err := client.AppsV1().DaemonSets(daemons.Space).Update(ctx, set, metav1.UpdateOptions{})
+			return err
+		})
+	}
+	_, _, err := sets.Delete(ctx, daemons.Name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+	rig.Must(err)
+	orphan(client)
+	time.Sleep(time.Second) // so that the pods are older than the new DaemonSet
+	adopted := daemons.Pods(client, image)[0]
+	if !exported {
+		annotations = nil
+	}
+	last := create(sets, "last", annotations)
+	began := time.Now()
+	run(last, creates)
+
+	status, err := client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{})
+	rig.Must(err)
+	replaced := len(daemons.Pods(client, "last"))
+	_, _, err = sets.Delete(ctx, daemons.Name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+	rig.Must(err)
+	fmt.Printf("pods of template generation %s, new DaemonSet of template generation %s: after %v, %d of %d pods are replaced, and the status says that %d are updated\n",
+		adopted.Labels[extensionsv1beta1.DaemonSetTemplateGenerationKey], last.Annotations[appsv1.DeprecatedTemplateGeneration], time.Since(began).Round(100*time.Millisecond),
+		replaced, nodes, status.Status.UpdatedNumberScheduled)
+	return replaced == nodes
+}
+
+// create creates the DaemonSet in the API server's storage.
+func create(sets *storage.REST, image string, annotations map[string]string) *appsv1.DaemonSet {
+	set, internal := daemons.Set(image, appsv1.RollingUpdateDaemonSet{}), &apps.DaemonSet{}
+	set.Annotations = annotations
+	legacyscheme.Scheme.Default(set)
+	rig.Must(legacyscheme.Scheme.Convert(set, internal, nil))
+	created, err := sets.Create(ctx, internal, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	rig.Must(err)
+	return external(created)
+}
+
+// update changes the image of the DaemonSet in the API server's storage.
+func update(sets *storage.REST, image string) *appsv1.DaemonSet {
+	found, err := sets.Get(ctx, daemons.Name, &metav1.GetOptions{})
+	rig.Must(err)
+	changed := found.DeepCopyObject().(*apps.DaemonSet)
+	changed.Spec.Template.Spec.Containers[0].Image = image
+	updated, _, err := sets.Update(ctx, daemons.Name, rest.DefaultUpdatedObjectInfo(changed), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	rig.Must(err)
+	return external(updated)
+}
+
+// external returns a DaemonSet as clients of the API server see it; the fake client has other resource versions.
+func external(internal runtime.Object) *appsv1.DaemonSet {
+	set := &appsv1.DaemonSet{}
+	rig.Must(legacyscheme.Scheme.Convert(internal, set, nil))
+	set.ResourceVersion = ""
+	return set
+}
+
+// orphan deletes the DaemonSet and the references of its pods and revisions to it, as kubectl delete --cascade=orphan makes the garbage collector do.
+func orphan(client *fake.Clientset) {
+	rig.Must(client.AppsV1().DaemonSets(daemons.Space).Delete(ctx, daemons.Name, metav1.DeleteOptions{}))
+	time.Sleep(100 * time.Millisecond) // so that the controller knows
+	pods, revisions := client.CoreV1().Pods(daemons.Space), client.AppsV1().ControllerRevisions(daemons.Space)
+	owned, err := pods.List(ctx, metav1.ListOptions{})
+	rig.Must(err)
+	for _, pod := range owned.Items {
+		pod.OwnerReferences = nil
+		_, err := pods.Update(ctx, &pod, metav1.UpdateOptions{})
+		rig.Must(err)
+	}
+	recorded, err := revisions.List(ctx, metav1.ListOptions{})
+	rig.Must(err)
+	for _, revision := range recorded.Items {
+		revision.OwnerReferences = nil
+		_, err := revisions.Update(ctx, &revision, metav1.UpdateOptions{})
+		rig.Must(err)
+	}
+}
