@@ -296,4 +296,26 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			Replacement: "			generation, err := util.GetTemplateGeneration(ds)\n			if err != nil || pod.CreationTimestamp.Before(&ds.CreationTimestamp) {\n",
 		}},
 	},
+	{
+		Name: "fix-finding-41", Summary: "A daemon set is synced again while any of its pods is ready, but not yet available.",
+		File: daemonSetFile, Equivalent: "it fixes finding 41",
+		Anchor:      "	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
+		Replacement: "	awaitsAvailability := false\n	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
+		More: []Edit{
+			{
+				Anchor: "			pod := daemonPods[0]\n",
+				Replacement: `			for _, pod := range daemonPods {
+				if podutil.IsPodReady(pod) && !podutil.IsPodAvailable(pod, ds.Spec.MinReadySeconds, metav1.Time{Time: now}) {
+					awaitsAvailability = true
+				}
+			}
+			pod := daemonPods[0]
+`,
+			},
+			{
+				Anchor:      "	if ds.Spec.MinReadySeconds > 0 && numberReady != numberAvailable {\n",
+				Replacement: "	if ds.Spec.MinReadySeconds > 0 && awaitsAvailability {\n",
+			},
+		},
+	},
 })
