@@ -318,4 +318,19 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			},
 		},
 	},
+	{
+		Name: "fix-finding-42", Summary: "The namespace controller deletes Jobs while pods remain.",
+		File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go", Equivalent: "it fixes finding 42",
+		Anchor: `delaying deletion of other resources", "namespace", namespace)
+`,
+		Replacement: `delaying deletion of other resources", "namespace", namespace)
+			jobsGVR := schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+			if _, hasJobs := groupVersionResources[jobsGVR]; hasJobs {
+				if _, err := d.deleteAllContentForGroupVersionResource(ctx, jobsGVR, namespace, namespaceDeletedAt); err != nil {
+					errs = append(errs, err)
+					conditionUpdater.ProcessDeleteContentErr(err)
+				}
+			}
+`,
+	},
 })
