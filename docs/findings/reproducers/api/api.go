@@ -1,0 +1,103 @@
+// Package api serves namespaces, pods and Jobs with kube-apiserver's storage, validation and namespace admission over HTTP.
+package api
+
+import (
+	"net"
+	"net/http"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	"k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/util"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	jobs "k8s.io/kubernetes/pkg/registry/batch/job/storage"
+	namespaces "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
+	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// Start runs an API server over etcd, and returns how clients connect to it.
+func Start() *clientrest.Config {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	rig.Must(err)
+	client := &clientrest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
+	informed := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(client), 0)
+	admission, err := lifecycle.NewLifecycle(sets.New[string]())
+	rig.Must(err)
+	admission.SetExternalKubeClientSet(kubernetes.NewForConfigOrDie(client))
+	admission.SetExternalKubeInformerFactory(informed)
+
+	config := server.NewRecommendedConfig(legacyscheme.Codecs)
+	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	config.LoopbackClientConfig, config.ExternalAddress = client, listener.Addr().String()
+	config.AdmissionControl = admission
+	config.OpenAPIV3Config = server.DefaultOpenAPIV3Config(describe, openapi.NewDefinitionNamer(legacyscheme.Scheme))
+	config.SkipOpenAPIInstallation = true
+	serving, err := config.Complete().New("api", server.NewEmptyDelegate())
+	rig.Must(err)
+
+	over := etcd(rig.StartEtcd())
+	space, spaceStatus, finalize, err := namespaces.NewREST(over)
+	rig.Must(err)
+	pod, err := pods.NewStorage(over, nil, nil, nil, nil)
+	rig.Must(err)
+	job, err := jobs.NewStorage(over)
+	rig.Must(err)
+	core := group("", map[string]rest.Storage{
+		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize, "pods": pod.Pod, "pods/status": pod.Status,
+	})
+	rig.Must(serving.InstallLegacyAPIGroup(server.DefaultLegacyAPIPrefix, core))
+	rig.Must(serving.InstallAPIGroup(group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status})))
+	go func() { rig.Must(http.Serve(listener, serving.Handler)) }()
+	informed.Start(nil)
+	informed.WaitForCacheSync(nil)
+	return client
+}
+
+// etcd is the address of etcd. It implements generic.RESTOptionsGetter as kube-apiserver does.
+type etcd string
+
+func (e etcd) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion))
+	config.Transport.ServerList = []string{"http://" + string(e)}
+	return generic.RESTOptions{
+		StorageConfig: config.ForResource(resource), ResourcePrefix: "/" + resource.Resource, Decorator: registry.StorageWithCacher(),
+		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
+	}, nil
+}
+
+// group returns version 1 of an API group.
+func group(name string, storage map[string]rest.Storage) *server.APIGroupInfo {
+	info := server.NewDefaultAPIGroupInfo(name, legacyscheme.Scheme, legacyscheme.ParameterCodec, legacyscheme.Codecs)
+	info.VersionedResourcesStorageMap["v1"] = storage
+	return &info
+}
+
+// describe returns the OpenAPI definitions that a server insists on, without fields, which only server-side apply needs.
+func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	all := map[string]common.OpenAPIDefinition{}
+	for _, object := range []runtime.Object{&corev1.Namespace{}, &corev1.Pod{}, &batchv1.Job{}} {
+		var definition common.OpenAPIDefinition
+		definition.Schema.Type = []string{"object"}
+		definition.Schema.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+		all[util.GetCanonicalTypeName(object)] = definition
+	}
+	return all
+}

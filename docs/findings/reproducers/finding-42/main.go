@@ -1,0 +1,186 @@
+// Finding 42: a namespace in which a Job with backoffLimitPerIndex has a failed pod is never removed. The namespace controller waits for the pod, and the Job
+// controller for the pod's replacement, which the namespace refuses.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/namespace"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	name = "a"
+	// patient is how long a namespace may take to go; that takes about 10 seconds.
+	patient = time.Minute
+)
+
+var ctx = context.Background()
+
+// variant is a Job, and what happens before its namespace is deleted.
+type variant struct {
+	space string
+	spec  func(*batchv1.JobSpec)
+	then  func(kubernetes.Interface, *batchv1.Job)
+}
+
+// The first is the control.
+var variants = []variant{
+	{space: "without-limit-per-index", spec: func(*batchv1.JobSpec) {}},
+	{space: "with-limit-per-index", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }},
+	{space: "replaced-once-failed", spec: func(s *batchv1.JobSpec) {
+		s.BackoffLimitPerIndex, s.PodReplacementPolicy = ptr.To[int32](1), ptr.To(batchv1.Failed)
+	}},
+	{space: "past-its-deadline", spec: func(s *batchv1.JobSpec) {
+		s.BackoffLimitPerIndex, s.ActiveDeadlineSeconds = ptr.To[int32](1), ptr.To[int64](30)
+	}},
+	{space: "suspended", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }, then: suspend},
+}
+
+func main() {
+	config := api.Start()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return watched{next} })
+	client := kubernetes.NewForConfigOrDie(config)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	jobs, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	rig.Must(err)
+	spaces := namespace.NewNamespaceController(ctx, client, metadata.NewForConfigOrDie(config), client.Discovery().ServerPreferredNamespacedResources,
+		factory.Core().V1().Namespaces(), 0, corev1.FinalizerKubernetes)
+	factory.Start(ctx.Done())
+	go jobs.Run(ctx, 1)
+	go spaces.Run(ctx, 1)
+	go kubelet(client)
+
+	var all sync.WaitGroup
+	stays := make([]bool, len(variants))
+	for i, v := range variants {
+		all.Go(func() { stays[i] = v.stays(client) })
+	}
+	all.Wait()
+	shown := 0
+	for _, s := range stays[1:] {
+		if s && !stays[0] {
+			shown++
+		}
+	}
+	rig.Verdict(shown, len(variants)-1, "a namespace is not removed until its Job is deleted by hand")
+}
+
+// stays deletes a namespace with a Job that has a pod, and reports whether it stays.
+func (v variant) stays(client kubernetes.Interface) bool {
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	spec := batchv1.JobSpec{CompletionMode: ptr.To(batchv1.IndexedCompletion), Completions: ptr.To[int32](1), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: ptr.To[int64](1),
+	}}}
+	v.spec(&spec)
+	var created *batchv1.Job
+	rig.Until(func() bool { // until admission knows the namespace
+		created, err = client.BatchV1().Jobs(v.space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		return !apierrors.IsNotFound(err)
+	})
+	rig.Must(err)
+	rig.Until(func() bool { return pod(client, v.space).Status.Phase == corev1.PodRunning })
+	if v.then != nil {
+		v.then(client, created)
+	}
+
+	rig.Must(client.CoreV1().Namespaces().Delete(ctx, v.space, metav1.DeleteOptions{}))
+	if after, gone := v.goes(client); gone {
+		fmt.Printf("%s: the namespace is gone after %v\n", v.space, after)
+		return false
+	}
+	stuck, times := pod(client, v.space), 0
+	if refused, is := refusals.Load("/api/v1/namespaces/" + v.space + "/pods"); is {
+		times = refused.(int)
+	}
+	rig.Must(client.BatchV1().Jobs(v.space).Delete(ctx, name, metav1.DeleteOptions{}))
+	after, gone := v.goes(client)
+	if !gone {
+		rig.Must(fmt.Errorf("namespace %s stays although its Job is deleted", v.space))
+	}
+	fmt.Printf("%s: after %v, the namespace has a %s pod with finalizers %v, and has refused its replacement %d times; it is gone %v after the Job is deleted by hand\n",
+		v.space, patient, stuck.Status.Phase, stuck.Finalizers, times, after)
+	return true
+}
+
+// refusals counts the creations that are refused with 403, by path.
+var refusals sync.Map
+
+type watched struct{ http.RoundTripper }
+
+func (w watched) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := w.RoundTripper.RoundTrip(request)
+	if err == nil && request.Method == http.MethodPost && response.StatusCode == http.StatusForbidden {
+		times, _ := refusals.LoadOrStore(request.URL.Path, 0)
+		refusals.Store(request.URL.Path, times.(int)+1)
+	}
+	return response, err
+}
+
+// goes returns how long the namespace takes to go, and whether it does.
+func (v variant) goes(client kubernetes.Interface) (time.Duration, bool) {
+	for began := time.Now(); time.Since(began) < patient; time.Sleep(100 * time.Millisecond) {
+		if _, err := client.CoreV1().Namespaces().Get(ctx, v.space, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return time.Since(began).Round(time.Second), true
+		}
+	}
+	return patient, false
+}
+
+// suspend suspends a Job whose pod has just failed: it is not replaced.
+func suspend(client kubernetes.Interface, job *batchv1.Job) {
+	rig.Must(client.CoreV1().Pods(job.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	rig.Until(func() bool { return pod(client, job.Namespace).Status.Phase == corev1.PodFailed })
+	_, err := client.BatchV1().Jobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{})
+	rig.Must(err)
+}
+
+// pod returns the only pod of a namespace, or an empty one.
+func pod(client kubernetes.Interface, space string) (only corev1.Pod) {
+	pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+	rig.Must(err)
+	if len(pods.Items) == 1 {
+		only = pods.Items[0]
+	}
+	return only
+}
+
+// kubelet runs the pods. One that is deleted fails, as a container that SIGTERM ends does, and is then deleted without a grace period.
+func kubelet(client kubernetes.Interface) {
+	for ; ; time.Sleep(100 * time.Millisecond) {
+		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		rig.Must(err)
+		for _, pod := range pods.Items {
+			deleted := pod.DeletionTimestamp != nil
+			switch {
+			case pod.Status.Phase == corev1.PodPending:
+				pod.Status.Phase = corev1.PodRunning
+			case pod.Status.Phase == corev1.PodRunning && deleted:
+				pod.Status.Phase = corev1.PodFailed
+			case deleted && *pod.DeletionGracePeriodSeconds > 0:
+				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
+				continue
+			default:
+				continue
+			}
+			_, _ = client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
+		}
+	}
+}
