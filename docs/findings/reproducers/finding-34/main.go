@@ -6,33 +6,24 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
-	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
-	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
-	netutils "k8s.io/utils/net"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
 )
 
-var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), metav1.NamespaceDefault), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "services"})
-
 func main() {
-	services, store := serviceStorage(rig.StartEtcd())
+	services := servicestore.New(rig.StartEtcd(), "/registry", generic.UndecoratedStorage, servicestore.InMemory())
+	store := &interrupted{Interface: services.Storage.Storage}
+	services.Storage.Storage = store
 	changeLabel := func(name string) {
 		_, err := update(services, name, func(s *core.Service) { s.Labels = map[string]string{"changed": "yes"} })
 		rig.Must(err)
@@ -82,42 +73,21 @@ func (i *interrupted) GuaranteedUpdate(ctx context.Context, key string, out runt
 	}, cached)
 }
 
-// serviceStorage returns the storage of Services, over etcd and with allocators in memory.
-func serviceStorage(address string) (*servicestorage.REST, *interrupted) {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + address}
-	_, block, err := netutils.ParseCIDRSloppy("10.0.0.0/16")
-	rig.Must(err)
-	addresses, err := ipallocator.NewInMemory(block)
-	rig.Must(err)
-	ports, err := portallocator.NewInMemory(*utilnet.ParsePortRangeOrDie("30000-32767"))
-	rig.Must(err)
-	services, _, _, err := servicestorage.NewREST(generic.RESTOptions{
-		StorageConfig: config.ForResource(schema.GroupResource{Resource: "services"}), ResourcePrefix: "/services", Decorator: generic.UndecoratedStorage,
-		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
-	}, core.IPv4Protocol, map[core.IPFamily]ipallocator.Interface{core.IPv4Protocol: addresses}, ports, nil, nil, nil)
-	rig.Must(err)
-	store := &interrupted{Interface: services.Storage.Storage}
-	services.Storage.Storage = store
-	return services, store
-}
-
-// create creates a Service of type NodePort with the API server's defaults.
+// create creates a Service of type NodePort.
 func create(services *servicestorage.REST, name, ip string, port int) error {
-	service := servicetesting.MakeService(name, servicetesting.SetTypeNodePort, servicetesting.SetClusterIPs(ip), servicetesting.SetNodePorts(port))
-	_, err := services.Create(ctx, service, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	_, err := servicestore.Create(servicestore.Context, services, name, servicetesting.SetTypeNodePort, servicetesting.SetClusterIPs(ip), servicetesting.SetNodePorts(port))
 	return err
 }
 
 func get(services *servicestorage.REST, name string) *core.Service {
-	found, err := services.Get(ctx, name, &metav1.GetOptions{})
+	found, err := services.Get(servicestore.Context, name, &metav1.GetOptions{})
 	rig.Must(err)
 	return found.(*core.Service)
 }
 
 // of describes a Service.
 func of(services *servicestorage.REST, name string) string {
-	if _, err := services.Get(ctx, name, &metav1.GetOptions{}); err != nil {
+	if _, err := services.Get(servicestore.Context, name, &metav1.GetOptions{}); err != nil {
 		return "no " + name
 	}
 	s := get(services, name).Spec
@@ -143,6 +113,6 @@ func update(services *servicestorage.REST, name string, change func(*core.Servic
 		change(changed)
 		return changed, nil
 	})
-	updated, _, err := services.Update(ctx, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	updated, _, err := services.Update(servicestore.Context, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	return updated, err
 }

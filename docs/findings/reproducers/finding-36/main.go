@@ -7,33 +7,18 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
-	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
-	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator/controller"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
 )
-
-var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), metav1.NamespaceDefault), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "services"})
 
 func main() {
 	address := rig.StartEtcd()
@@ -60,11 +45,11 @@ func round(etcd, when string, after time.Duration) bool {
 	return c.address("b") == c.address("c")
 }
 
-// cluster is the storage of Services over etcd, with the allocator and the repair controller of an API server. IPAddresses are in a fake client.
+// cluster is the storage of Services over etcd, with the allocator and the repair controller of an API server.
 type cluster struct {
-	services *servicestorage.REST
-	storage  *interrupted
-	client   *fake.Clientset
+	services   *servicestorage.REST
+	storage    *interrupted
+	allocation *servicestore.Allocation
 }
 
 // interrupted is a storage in which something else can happen before an object is created.
@@ -82,54 +67,20 @@ func (i *interrupted) Create(ctx context.Context, key string, obj, out runtime.O
 }
 
 func startCluster(etcd, prefix string) *cluster {
-	// There are two addresses.
-	client := fake.NewClientset(&networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "kubernetes"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.0.0.0/30"}}})
-	// As an API server does, and the fake client does not: creations set UIDs and times in seconds, and deletions have preconditions.
-	client.PrependReactor("create", "ipaddresses", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		created := action.(clienttesting.CreateAction).GetObject().(*networkingv1.IPAddress)
-		created.UID, created.CreationTimestamp = uuid.NewUUID(), metav1.Now().Rfc3339Copy()
-		return false, nil, nil
-	})
-	client.PrependReactor("delete", "ipaddresses", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		name, expected := action.(clienttesting.DeleteAction).GetName(), action.(clienttesting.DeleteAction).GetDeleteOptions().Preconditions
-		found, err := client.Tracker().Get(action.GetResource(), "", name)
-		if err == nil && expected != nil && *expected.UID != found.(*networkingv1.IPAddress).UID {
-			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), name, fmt.Errorf("the UID differs"))
-		}
-		return false, nil, nil
-	})
-	factory := informers.NewSharedInformerFactory(client, 0)
-	cidrs, addresses := factory.Networking().V1().ServiceCIDRs(), factory.Networking().V1().IPAddresses()
-	allocator, err := ipallocator.NewMetaAllocator(client.NetworkingV1(), cidrs, addresses, false, nil)
-	rig.Must(err)
-	repair := controller.NewRepairIPAddress(3*time.Minute, client, factory.Core().V1().Services(), cidrs, addresses)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	running := make(chan struct{})
-	go repair.RunUntil(func() { close(running) }, make(chan struct{}))
-	<-running
-	rig.Until(func() bool { return allocator.Free() == 2 })
-
-	config := storagebackend.NewDefaultConfig(prefix, legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + etcd}
-	services, _, _, err := servicestorage.NewREST(generic.RESTOptions{
-		StorageConfig: config.ForResource(schema.GroupResource{Resource: "services"}), ResourcePrefix: "/services", Decorator: generic.UndecoratedStorage,
-	}, core.IPv4Protocol, map[core.IPFamily]ipallocator.Interface{core.IPv4Protocol: allocator}, nil, nil, nil, nil)
-	rig.Must(err)
-	c := &cluster{services: services, storage: &interrupted{Interface: services.Storage.Storage}, client: client}
+	allocation := servicestore.StartAllocation("10.0.0.0/30", 2)
+	services := servicestore.New(etcd, prefix, generic.UndecoratedStorage, allocation.Allocator)
+	c := &cluster{services: services, storage: &interrupted{Interface: services.Storage.Storage}, allocation: allocation}
 	services.Storage.Storage = c.storage
 	return c
 }
 
 // create creates a Service, and lets the repair controller know.
 func (c *cluster) create(name string) error {
-	created, err := c.services.Create(ctx, servicetesting.MakeService(name), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	if err != nil {
-		return err
+	created, err := servicestore.Create(servicestore.Context, c.services, name)
+	if err == nil {
+		c.allocation.Tell(created)
 	}
-	known := &corev1.Service{}
-	rig.Must(legacyscheme.Scheme.Convert(created, known, nil))
-	return c.client.Tracker().Add(known)
+	return err
 }
 
 // tryToCreate creates a Service unless it exists, and retries for two seconds while there is no address.
@@ -141,7 +92,7 @@ func (c *cluster) tryToCreate(name string) {
 
 // address is the cluster IP of a Service.
 func (c *cluster) address(name string) string {
-	found, err := c.services.Get(ctx, name, &metav1.GetOptions{})
+	found, err := c.services.Get(servicestore.Context, name, &metav1.GetOptions{})
 	if err != nil {
 		return "none"
 	}
