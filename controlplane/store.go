@@ -71,7 +71,7 @@ type store struct {
 	renewals map[string][]int64
 	// untainted is the revision since which a node has no NoExecute taint.
 	untainted map[types.UID]int64
-	// shares are the services that have got the address of another one because of finding 34 or 36, and those other ones.
+	// shares are the services that have got the address of another one because of finding 34, 36 or 37, and those other ones.
 	shares map[types.UID]bool
 	// terms are the current terms of leaders, by the keys of their leases.
 	terms    map[string]*term

@@ -262,6 +262,22 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
+		Name: "fix-finding-37", Summary: "kube-apiserver keeps what it has allocated for a Service if it does not know whether the Service has been stored.",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 37",
+		Anchor: "	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {\n",
+		Replacement: `	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {
+		var etcdErr interface{ Code() grpccodes.Code }
+		switch {
+		case storage.IsExist(err), storage.IsInternalError(err), errors.Is(err, storage.ErrResourceVersionSetOnCreate):
+		case errors.As(err, &etcdErr) && (etcdErr.Code() == grpccodes.InvalidArgument || etcdErr.Code() == grpccodes.ResourceExhausted):
+		case strings.Contains(err.Error(), "trying to send message larger than max"):
+		default:
+			finishCreate = finishNothing
+		}
+`,
+		More: []Edit{{Anchor: "import (\n", Replacement: "import (\n	\"errors\"\n	grpccodes \"google.golang.org/grpc/codes\"\n"}},
+	},
+	{
 		Name: "fix-finding-38", Summary: "The stateful set controller keeps the current revision in the status also if the new revision cannot be created.",
 		File: statefulSetFile, Equivalent: "it fixes finding 38",
 		Anchor:      "	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
@@ -332,21 +348,5 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 				}
 			}
 `,
-	},
-	{
-		Name: "fix-finding-37", Summary: "kube-apiserver keeps what it has allocated for a Service if it does not know whether the Service has been stored.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 37",
-		Anchor: "	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {\n",
-		Replacement: `	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {
-		var etcdErr interface{ Code() grpccodes.Code }
-		switch {
-		case storage.IsExist(err), storage.IsInternalError(err), errors.Is(err, storage.ErrResourceVersionSetOnCreate):
-		case errors.As(err, &etcdErr) && (etcdErr.Code() == grpccodes.InvalidArgument || etcdErr.Code() == grpccodes.ResourceExhausted):
-		case strings.Contains(err.Error(), "trying to send message larger than max"):
-		default:
-			finishCreate = finishNothing
-		}
-`,
-		More: []Edit{{Anchor: "import (\n", Replacement: "import (\n	\"errors\"\n	grpccodes \"google.golang.org/grpc/codes\"\n"}},
 	},
 })
