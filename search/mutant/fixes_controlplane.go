@@ -349,4 +349,22 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			}
 `,
 	},
+	{
+		Name: "fix-finding-43", Summary: "kube-apiserver lets a suspended Job finish, which has no startTime.",
+		File: "pkg/registry/batch/job/strategy.go", Equivalent: "it fixes finding 43",
+		Anchor:      "		isSuspendedWithZeroCompletions := ptr.Equal(newJob.Spec.Suspend, ptr.To(true)) && ptr.Equal(newJob.Spec.Completions, ptr.To[int32](0))\n",
+		Replacement: "		isSuspended := ptr.Deref(newJob.Spec.Suspend, false)\n",
+		More: []Edit{{
+			Anchor:      "(isJobFinishedChanged || isStartTimeChanged) && !isSuspendedWithZeroCompletions,\n",
+			Replacement: "(isJobFinishedChanged || isStartTimeChanged) && !isSuspended,\n",
+		}},
+	},
+	{
+		Name: "fix-finding-44", Summary: "kube-apiserver lets the succeeded counter of an Indexed Job decrease after a scale-down, whatever its parallelism is by then.",
+		File: "pkg/apis/batch/validation/validation.go", Equivalent: "it fixes finding 44",
+		Anchor: "		if job.Status.Succeeded < oldJob.Status.Succeeded {\n",
+		Replacement: `		_, outOfRange := validateIndexesFormat(oldJob.Status.CompletedIndexes, ptr.Deref(job.Spec.Completions, 0))
+		if job.Status.Succeeded < oldJob.Status.Succeeded && outOfRange == nil {
+`,
+	},
 })

@@ -1,0 +1,220 @@
+// Package jobs runs the released Job controller against the API server of package api, with a stub for the kubelet.
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space = "red"
+	// patient is how long Until waits.
+	patient = 20 * time.Second
+	// grace is how many seconds a pod takes to fail after its deletion.
+	grace = 4
+)
+
+var ctx = context.Background()
+
+// Cluster has an API server, the Job controller and a kubelet.
+type Cluster struct {
+	client kubernetes.Interface
+
+	mu      sync.Mutex
+	refused map[string][]string
+}
+
+// Start starts a cluster. The controller's client has the limits that it has by default in kube-controller-manager.
+func Start() *Cluster {
+	config := api.Start()
+	c := &Cluster{client: kubernetes.NewForConfigOrDie(config), refused: map[string][]string{}}
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	limited := rest.CopyConfig(config)
+	limited.QPS, limited.Burst = 20, 30
+	limited.Wrap(func(inner http.RoundTripper) http.RoundTripper { return recorder{inner, c} })
+	client := kubernetes.NewForConfigOrDie(limited)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	go controller.Run(ctx, 5)
+	go c.kubelet()
+	return c
+}
+
+// Create creates an Indexed Job, as many of whose pods run in parallel as it has completions, and waits until they run.
+func (c *Cluster) Create(name string, completions int32, change func(*batchv1.JobSpec)) {
+	spec := batchv1.JobSpec{
+		CompletionMode: ptr.To(batchv1.IndexedCompletion), Completions: &completions, Parallelism: &completions,
+		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}},
+			TerminationGracePeriodSeconds: ptr.To[int64](grace),
+		}},
+	}
+	change(&spec)
+	rig.Until(func() bool { // until admission knows the namespace
+		_, err := c.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		return !apierrors.IsNotFound(err)
+	})
+	c.Until(name, func(j *batchv1.Job) bool {
+		return j.Status.Active == completions && len(c.running(name)) == int(completions)
+	})
+}
+
+// Patch changes the spec of a Job.
+func (c *Cluster) Patch(name, spec string) {
+	_, err := c.client.BatchV1().Jobs(space).Patch(ctx, name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{})
+	rig.Must(err)
+}
+
+// Until waits until the status of a Job is as wanted. It returns how long that took, and whether it came to that.
+func (c *Cluster) Until(name string, wanted func(*batchv1.Job) bool) (time.Duration, bool) {
+	for began := time.Now(); time.Since(began) < patient; time.Sleep(50 * time.Millisecond) {
+		if wanted(c.Job(name)) {
+			return time.Since(began).Round(100 * time.Millisecond), true
+		}
+	}
+	return patient, false
+}
+
+// Job returns a Job as it is stored.
+func (c *Cluster) Job(name string) *batchv1.Job {
+	j, err := c.client.BatchV1().Jobs(space).Get(ctx, name, metav1.GetOptions{})
+	rig.Must(err)
+	return j
+}
+
+// Has reports whether a Job has one of some conditions.
+func Has(j *batchv1.Job, conditions ...batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return slices.Contains(conditions, c.Type) && c.Status == corev1.ConditionTrue
+	})
+}
+
+// Finished reports whether a Job is finished.
+func Finished(j *batchv1.Job) bool { return Has(j, batchv1.JobComplete, batchv1.JobFailed) }
+
+// Describe returns a Job's conditions that are true, its completed indexes, and how often a write of its status was refused, and why.
+func (c *Cluster) Describe(name string) string {
+	var parts []string
+	j := c.Job(name)
+	for _, one := range j.Status.Conditions {
+		if one.Status == corev1.ConditionTrue {
+			parts = append(parts, string(one.Type))
+		}
+	}
+	if done := j.Status.CompletedIndexes; done != "" {
+		parts = append(parts, "completed indexes "+done)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if all := c.refused[name]; len(all) > 0 {
+		parts = append(parts, fmt.Sprintf("%d status writes refused (%s)", len(all), all[len(all)-1]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// End ends running pods with some indexes.
+func (c *Cluster) End(name string, phase corev1.PodPhase, indexes ...string) {
+	for index, pod := range c.running(name) {
+		if slices.Contains(indexes, index) {
+			pod.Status.Phase = phase
+			_, err := c.client.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{})
+			rig.Must(err)
+		}
+	}
+}
+
+// Evict deletes the pods of a Job, as a drained node does.
+func (c *Cluster) Evict(name string) {
+	for _, pod := range c.running(name) {
+		rig.Must(c.client.CoreV1().Pods(space).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
+	}
+}
+
+// running returns the running pods of a Job by their index.
+func (c *Cluster) running(name string) map[string]corev1.Pod {
+	pods, err := c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
+	rig.Must(err)
+	running := map[string]corev1.Pod{}
+	for _, pod := range pods.Items {
+		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			running[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = pod
+		}
+	}
+	return running
+}
+
+// kubelet runs the pods. One that is deleted fails at the end of its grace period, and is then deleted without one.
+func (c *Cluster) kubelet() {
+	for ; ; time.Sleep(100 * time.Millisecond) {
+		pods, err := c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+		rig.Must(err)
+		for _, pod := range pods.Items {
+			deleted := pod.DeletionTimestamp != nil && pod.DeletionTimestamp.Before(ptr.To(metav1.Now()))
+			switch {
+			case pod.Status.Phase == corev1.PodPending:
+				pod.Status.Phase = corev1.PodRunning
+			case pod.Status.Phase == corev1.PodRunning && deleted:
+				pod.Status.Phase = corev1.PodFailed
+			case deleted && *pod.DeletionGracePeriodSeconds > 0:
+				_ = c.client.CoreV1().Pods(space).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
+				continue
+			default:
+				continue
+			}
+			_, _ = c.client.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
+		}
+	}
+}
+
+// recorder notes why the API server refuses a status.
+type recorder struct {
+	inner http.RoundTripper
+	c     *Cluster
+}
+
+func (r recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.inner.RoundTrip(request)
+	if err != nil || response.StatusCode != http.StatusUnprocessableEntity {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	var status metav1.Status
+	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, &status)
+	rig.Must(err)
+	name := path.Base(strings.TrimSuffix(request.URL.Path, "/status"))
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	_, why, _ := strings.Cut(status.Message, "is invalid: ")
+	r.c.refused[name] = append(r.c.refused[name], why)
+	return response, nil
+}
