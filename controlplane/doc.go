@@ -35,7 +35,7 @@
 //   - rules_quota.go: rules for quotas; rules_service.go: for the addresses and ports of services.
 //   - twins.go: two pods of the same name must not run at the same time.
 //   - settled.go, settled_workloads.go, settled_cron.go: the state that the control plane must converge to after healing;
-//     settled_namespace.go: what has to be deleted by hand for that.
+//     byhand.go: what has to be done by hand for that.
 //   - overdue.go: known causes why it has not.
 //   - findings.go: which of these are findings, and whether their fix is switched on.
 //   - room.go: which pods cannot be expected to run, because no node has room for them.

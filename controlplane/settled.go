@@ -81,7 +81,7 @@ func listed[L, I any](into *[]I, items func(L) []I) func(L, error) error {
 
 // Settled returns the first object that has not converged to its desired state, nil if all have:
 // the documentation of each kind promises that its controller reconciles it once faults are over. Cron jobs are suspended when they
-// have begun the job of the minute, jobs that keep their namespace for ever (finding 42) are deleted, and then the rest is expected to converge.
+// have begun the job of the minute, what needs it because of findings is done by hand, and then the rest is expected to converge.
 func Settled(ctx context.Context, client kubernetes.Interface) error {
 	s, err := read(ctx, client)
 	if err != nil {
@@ -94,7 +94,7 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		within time.Duration
 		wrong  func() error
 	}{
-		{soon, s.cronJobsRun}, {soon, func() error { return s.suspendCronJobs(ctx, client) }}, {soon, func() error { return s.freeNamespaces(ctx, client) }}, {soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.templatesRun}, {soon, s.podsRun},
+		{soon, s.cronJobsRun}, {soon, func() error { return s.suspendCronJobs(ctx, client) }}, {soon, func() error { return s.byHand(ctx, client) }}, {soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.templatesRun}, {soon, s.podsRun},
 		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {soon, s.cronJobsKnow}, {backOff, s.jobsDone}, {resync, s.quotasCount}, {resync, s.addressesHeld},
 	} {
 		if err := promise.wrong(); err != nil {

@@ -117,6 +117,12 @@ func (w *world) runs(kind, name string) {
 	w.pod.Spec.Containers = []corev1.Container{{Image: "old"}}
 }
 
+// scaled gives an unfinished job completed indexes, completions and parallelism.
+func (w *world) scaled(indexes string, completions, parallelism int32) {
+	w.job.Spec.Completions, w.job.Spec.Parallelism = &completions, &parallelism
+	w.job.Status = batchv1.JobStatus{CompletedIndexes: indexes, Succeeded: 1}
+}
+
 // waits makes the namespace wait for the failed pod of a job, which waits for the pod's replacement.
 func (w *world) waits(since metav1.Time) {
 	w.spaces[0].DeletionTimestamp, w.spaces[0].Finalizers = &since, []string{"f"}
@@ -202,7 +208,7 @@ func TestSettled(t *testing.T) {
 			w.runs("DaemonSet", "daemon")
 			w.daemon.Annotations, w.pod.Labels["pod-template-generation"] = map[string]string{"deprecated.daemonset.template.generation": "1"}, "1"
 		}, `pod r/pod of DaemonSet daemon runs image "old"`},
-		"finding 42": {func(w *world) { w.waits(ends) }, "job r/job is deleted, as it keeps its namespace"},
+		"finding 42": {func(w *world) { w.waits(ends) }, "job r/job is deleted by hand"},
 		"finding 42 with its fix": {func(w *world) {
 			t.Setenv("WATCHSIM_MUTANT", "fix-finding-42")
 			w.waits(ends)
@@ -268,12 +274,28 @@ func TestSettled(t *testing.T) {
 			w.set.Spec.Replicas = new(int32(2))
 			w.stateful.Generation = 2
 		}, ""},
-		"a suspended job that has succeeded": {func(w *world) {
+		"finding 43": {func(w *world) {
 			w.job.Spec.Suspend, w.job.Status.Conditions[0].Type = new(true), batchv1.JobSuccessCriteriaMet
-		}, "job r/job has not finished"},
-		"a suspended job that has failed": {func(w *world) {
+		}, "job r/job is resumed by hand"},
+		"finding 43 with its fix": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-43")
 			w.job.Spec.Suspend, w.job.Status.Conditions[0].Type = new(true), batchv1.JobFailureTarget
 		}, "job r/job has not finished"},
+		"a job that is decided": {func(w *world) {
+			w.job.Status.Succeeded, w.job.Status.Conditions[0].Type = 1, batchv1.JobSuccessCriteriaMet
+		}, "job r/job has not finished"},
+		"finding 44":            {func(w *world) { w.scaled("0,2-3", 3, 1) }, "job r/job is given as much parallelism as completions by hand"},
+		"finding 44 with its fix": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-44")
+			w.scaled("0,2-3", 3, 1)
+		}, "job r/job has not finished"},
+		"a job that is scaled down by both":  {func(w *world) { w.scaled("0,2-3", 3, 3) }, "job r/job has not finished"},
+		"a job with the indexes it wants":    {func(w *world) { w.scaled("0,2-3", 4, 1) }, "job r/job has not finished"},
+		"a job whose last index is too high": {func(w *world) { w.scaled("0,9", 9, 1) }, "job r/job is given"},
+		"a finished job that was scaled down": {func(w *world) {
+			w.scaled("0,9", 9, 1)
+			w.job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		}, ""},
 		"a job with parallelism 0": {func(w *world) { w.job.Spec.Parallelism, w.job.Status.Conditions = new(int32(0)), nil }, ""},
 		"a suspended job":          {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = new(true), nil }, ""},
 		"a suspended job with a pod": {func(w *world) {

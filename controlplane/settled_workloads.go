@@ -185,13 +185,6 @@ func (s *state) jobsRest() error {
 	return nil
 }
 
-// isDecided reports whether a job's controller has decided that it is Complete or Failed, which must then follow, also while it is suspended.
-func isDecided(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget)
-	})
-}
-
 // jobsDone: jobs finish.
 func (s *state) jobsDone() error {
 	for _, job := range s.jobs {

@@ -1,0 +1,70 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+// byHand does what somebody has to do by hand because of findings, unless their fixes are switched on. It returns an error unless there was nothing to do.
+func (s *state) byHand(ctx context.Context, client kubernetes.Interface) error {
+	var errs []error
+	did := func(what string, job *batchv1.Job, err error) {
+		errs = append(errs, fmt.Errorf("job %s is %s by hand", describe(job), what), err)
+	}
+	for _, job := range s.jobs {
+		if finished(&job) != "" || job.DeletionTimestamp != nil {
+			continue
+		}
+		jobs := client.BatchV1().Jobs(job.Namespace)
+		switch {
+		case !fixed(42) && s.keepsNamespace(&job):
+			did("deleted", &job, jobs.Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		case !fixed(43) && isDecided(&job) && ptr.Deref(job.Spec.Suspend, false):
+			job.Spec.Suspend = new(false)
+			_, err := jobs.Update(ctx, &job, metav1.UpdateOptions{})
+			did("resumed", &job, err)
+		case !fixed(44) && hasMoreIndexes(&job):
+			job.Spec.Parallelism = job.Spec.Completions
+			_, err := jobs.Update(ctx, &job, metav1.UpdateOptions{})
+			did("given as much parallelism as completions", &job, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keepsNamespace reports whether a job keeps its terminating namespace for ever (finding 42): the namespace controller deletes nothing else before the pods are gone, the job controller
+// does not let go of a failed pod of a job with backoffLimitPerIndex before it has replaced that, and nothing can be created any more.
+func (s *state) keepsNamespace(job *batchv1.Job) bool {
+	return job.Spec.BackoffLimitPerIndex != nil && s.terminates(job.Namespace) && s.count(func(pod *corev1.Pod) bool {
+		return ownerOf(pod) == job.UID && pod.DeletionTimestamp != nil && isOver(pod) && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
+	}) > 0
+}
+
+// terminates reports whether a namespace is being deleted.
+func (s *state) terminates(namespace string) bool {
+	return slices.ContainsFunc(s.namespaces, func(n corev1.Namespace) bool { return n.Name == namespace && n.DeletionTimestamp != nil })
+}
+
+// isDecided reports whether a job's controller has decided that it is Complete or Failed, which must then follow. API servers refuse it for a job that is suspended (finding 43).
+func isDecided(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget)
+	})
+}
+
+// hasMoreIndexes reports whether the status of a job has indexes that its user no longer wants. API servers refuse to drop them unless its parallelism equals its completions (finding 44).
+func hasMoreIndexes(job *batchv1.Job) bool {
+	indexes := job.Status.CompletedIndexes
+	last, err := strconv.Atoi(indexes[strings.LastIndexAny(indexes, ",-")+1:])
+	return err == nil && job.Spec.Completions != nil && last >= int(*job.Spec.Completions) && ptr.Deref(job.Spec.Parallelism, 1) != *job.Spec.Completions
+}
