@@ -284,7 +284,7 @@ func TestSettled(t *testing.T) {
 		"a job that is decided": {func(w *world) {
 			w.job.Status.Succeeded, w.job.Status.Conditions[0].Type = 1, batchv1.JobSuccessCriteriaMet
 		}, "job r/job has not finished"},
-		"finding 44":            {func(w *world) { w.scaled("0,2-3", 3, 1) }, "job r/job is given as much parallelism as completions by hand"},
+		"finding 44": {func(w *world) { w.scaled("0,2-3", 3, 1) }, "job r/job is given as much parallelism as completions by hand"},
 		"finding 44 with its fix": {func(w *world) {
 			t.Setenv("WATCHSIM_MUTANT", "fix-finding-44")
 			w.scaled("0,2-3", 3, 1)
