@@ -55,7 +55,7 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 		return ""
 	}
 	if s.elastic[after.UID] || before != nil && before.UID == after.UID && !reflect.DeepEqual(before.Spec.Completions, after.Spec.Completions) {
-		return "" // fewer completions drop the successes of indices that are no longer wanted
+		return "" // fewer completions drop the successes of indexes that are no longer wanted
 	}
 	if wanted := after.Spec.Completions; wanted != nil && after.Status.Succeeded > *wanted {
 		return fmt.Sprintf("job %s counts %d successes of %d", nameOf(key), after.Status.Succeeded, *wanted)

@@ -92,7 +92,7 @@ func TestRulesAboutSeveralPods(t *testing.T) {
 		"three pods at a time":           {parallel + of("a", "") + of("b", "") + of("c", ""), "NoExtraWork"},
 		"after two have finished":        {parallel + ended("a", "Succeeded") + ended("b", "Failed") + of("c", "") + of("d", ""), ""},
 		"replacement of a removed pod":   {parallel + of("a", "") + of("b", "") + "pods/r/a -\n" + of("c", ""), ""},
-		"two indices":                    {parallel + of("a", indexed("0")) + of("b", indexed("1")), ""},
+		"two indexes":                    {parallel + of("a", indexed("0")) + of("b", indexed("1")), ""},
 		"an index twice":                 {parallel + of("a", indexed("0")) + of("b", indexed("0")), "NoExtraWork"},
 		"an index again after a removal": {parallel + of("a", indexed("0")) + "pods/r/a -\n" + of("b", indexed("0")), ""},
 		"unknown job":                    {of("a", "") + of("b", "") + of("c", ""), ""},

@@ -217,7 +217,7 @@ func TestSettled(t *testing.T) {
 			w.waits(ends)
 			w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"}
 		}, "*v1.Namespace r is terminating"},
-		"a namespace that waits for a job without indices": {func(w *world) {
+		"a namespace that waits for a job without indexes": {func(w *world) {
 			w.waits(ends)
 			w.job.Spec.BackoffLimitPerIndex = nil
 		}, "*v1.Namespace r is terminating"},
