@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -58,14 +59,14 @@ func main() {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return watched{next} })
 	client := kubernetes.NewForConfigOrDie(config)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	jobs, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
 	rig.Must(err)
 	spaces := namespace.NewNamespaceController(ctx, client, metadata.NewForConfigOrDie(config), client.Discovery().ServerPreferredNamespacedResources,
 		factory.Core().V1().Namespaces(), 0, corev1.FinalizerKubernetes)
 	factory.Start(ctx.Done())
-	go jobs.Run(ctx, 1)
+	go controller.Run(ctx, 1)
 	go spaces.Run(ctx, 1)
-	go kubelet(client)
+	go jobs.Kubelet(client)
 
 	var all sync.WaitGroup
 	stays := make([]bool, len(variants))
@@ -86,9 +87,7 @@ func main() {
 func (v variant) stays(client kubernetes.Interface) bool {
 	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.space}}, metav1.CreateOptions{})
 	rig.Must(err)
-	spec := batchv1.JobSpec{CompletionMode: ptr.To(batchv1.IndexedCompletion), Completions: ptr.To[int32](1), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: ptr.To[int64](1),
-	}}}
+	spec := jobs.Spec(1, 1)
 	v.spec(&spec)
 	var created *batchv1.Job
 	rig.Until(func() bool { // until admission knows the namespace
@@ -160,27 +159,4 @@ func pod(client kubernetes.Interface, space string) (only corev1.Pod) {
 		only = pods.Items[0]
 	}
 	return only
-}
-
-// kubelet runs the pods. One that is deleted fails, as a container that SIGTERM ends does, and is then deleted without a grace period.
-func kubelet(client kubernetes.Interface) {
-	for ; ; time.Sleep(100 * time.Millisecond) {
-		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-		rig.Must(err)
-		for _, pod := range pods.Items {
-			deleted := pod.DeletionTimestamp != nil
-			switch {
-			case pod.Status.Phase == corev1.PodPending:
-				pod.Status.Phase = corev1.PodRunning
-			case pod.Status.Phase == corev1.PodRunning && deleted:
-				pod.Status.Phase = corev1.PodFailed
-			case deleted && *pod.DeletionGracePeriodSeconds > 0:
-				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
-				continue
-			default:
-				continue
-			}
-			_, _ = client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
-		}
-	}
 }

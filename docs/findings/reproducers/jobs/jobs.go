@@ -62,19 +62,23 @@ func Start() *Cluster {
 	rig.Must(err)
 	factory.Start(ctx.Done())
 	go controller.Run(ctx, 5)
-	go c.kubelet()
+	go Kubelet(c.client)
 	return c
 }
 
-// Create creates an Indexed Job, as many of whose pods run in parallel as it has completions, and waits until they run.
-func (c *Cluster) Create(name string, completions int32, change func(*batchv1.JobSpec)) {
-	spec := batchv1.JobSpec{
+// Spec returns that of an Indexed Job, as many of whose pods run in parallel as it has completions, and take some seconds to fail after their deletion.
+func Spec(completions int32, grace int64) batchv1.JobSpec {
+	return batchv1.JobSpec{
 		CompletionMode: ptr.To(batchv1.IndexedCompletion), Completions: &completions, Parallelism: &completions,
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}},
-			TerminationGracePeriodSeconds: ptr.To[int64](grace),
+			NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: &grace,
 		}},
 	}
+}
+
+// Create creates a Job and waits until its pods run.
+func (c *Cluster) Create(name string, completions int32, change func(*batchv1.JobSpec)) {
+	spec := Spec(completions, grace)
 	change(&spec)
 	rig.Until(func() bool { // until admission knows the namespace
 		_, err := c.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
@@ -169,10 +173,10 @@ func (c *Cluster) running(name string) map[string]corev1.Pod {
 	return running
 }
 
-// kubelet runs the pods. One that is deleted fails at the end of its grace period, and is then deleted without one.
-func (c *Cluster) kubelet() {
+// Kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period, and is then deleted without one.
+func Kubelet(client kubernetes.Interface) {
 	for ; ; time.Sleep(100 * time.Millisecond) {
-		pods, err := c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		rig.Must(err)
 		for _, pod := range pods.Items {
 			deleted := pod.DeletionTimestamp != nil && pod.DeletionTimestamp.Before(ptr.To(metav1.Now()))
@@ -182,12 +186,12 @@ func (c *Cluster) kubelet() {
 			case pod.Status.Phase == corev1.PodRunning && deleted:
 				pod.Status.Phase = corev1.PodFailed
 			case deleted && *pod.DeletionGracePeriodSeconds > 0:
-				_ = c.client.CoreV1().Pods(space).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
+				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
 				continue
 			default:
 				continue
 			}
-			_, _ = c.client.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
+			_, _ = client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
 		}
 	}
 }
