@@ -20,7 +20,7 @@ import (
 const maxOff = 2 * time.Minute
 
 // Administer starts to act as administrators do, until a deadline: nodes lose power, are drained,
-// labelled and replaced, and leaders are killed, if usage has these groups. In the end it restores all
+// labelled and replaced, and leaders are killed or stopped, if usage has these groups. In the end it restores all
 // nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
 	a := &administrator{plane: p, cluster: c, client: c.Client()}
@@ -54,7 +54,7 @@ type administrator struct {
 // administratorActions are those of each group.
 var administratorActions = map[Group][]func(*administrator, context.Context) error{
 	Nodes:   {(*administrator).switchOff, (*administrator).drain, (*administrator).label, (*administrator).replace},
-	Leaders: {(*administrator).killLeader},
+	Leaders: {(*administrator).killLeader, (*administrator).stopLeader},
 }
 
 func (a *administrator) node() *Node { return a.plane.nodes[rand.IntN(len(a.plane.nodes))] }
@@ -122,12 +122,21 @@ func (a *administrator) label(ctx context.Context) error {
 
 // killLeader kills the leading manager or scheduler, and restarts it within half a minute.
 func (a *administrator) killLeader(ctx context.Context) error {
+	return a.restartLeader(ctx, a.cluster.CrashProgram)
+}
+
+// stopLeader does the same with SIGTERM.
+func (a *administrator) stopLeader(ctx context.Context) error {
+	return a.restartLeader(ctx, a.cluster.StopProgram)
+}
+
+func (a *administrator) restartLeader(ctx context.Context, end func(program string) error) error {
 	lease, err := a.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, []string{"kube-controller-manager", "kube-scheduler"}[rand.IntN(2)], metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
 		return err
 	}
 	leader, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
-	if err := a.cluster.CrashProgram(leader); err != nil {
+	if err := end(leader); err != nil {
 		return err
 	}
 	time.Sleep(upTo(30 * time.Second))

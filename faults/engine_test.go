@@ -68,6 +68,7 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		{"apiserver-restart server=apiserver-0", "restart apiserver-0", "", ""},
 		{"apiserver-crash server=apiserver-0 down=2s", "crash apiserver-0", "start apiserver-0", ""},
 		{"program-crash program=controller down=2s", "crash controller", "start controller", ""},
+		{"program-restart program=controller down=2s", "stop controller", "start controller", ""},
 		{"watch-break server=apiserver-1", "break apiserver-1 expired", "", ""},
 		{"watch-close server=apiserver-0", "break apiserver-0 closed", "", ""},
 		{"watch-error server=apiserver-0", "break apiserver-0 failed", "", ""},

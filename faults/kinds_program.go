@@ -66,6 +66,16 @@ func programKinds() []Kind {
 		claims:     claim(func(f Fault) string { return "the requests of " + f.Program }),
 		begin:      func(a action) (string, error) { return "", a.FailRequests(a.Program, a.Code, a.OneIn) },
 		end:        func(a action) error { return a.FailRequests(a.Program, 0, 1) },
+	}, {
+		Name: "program-restart",
+		Doc: "Tells a program that uses the cluster to stop, as SIGTERM does, kills it if it has not ended after a while, and starts it again. " +
+			"What it wrote stays, and whoever takes over from it meanwhile may rely on what it released.",
+		Parameters: []Parameter{parameterProgram, parameterDown},
+		slow:       true,
+		switches:   true,
+		forgets:    true,
+		begin:      func(a action) (string, error) { return "", a.StopProgram(a.Program) },
+		end:        func(a action) error { return a.StartProgram(a.Program) },
 	}}
 }
 

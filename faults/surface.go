@@ -133,7 +133,9 @@ type Consumers interface {
 type Programs interface {
 	// CrashProgram kills a program that uses the cluster.
 	CrashProgram(program string) error
-	// StartProgram starts a crashed program.
+	// StopProgram tells a program to stop, as SIGTERM does. It does not wait until that has ended.
+	StopProgram(program string) error
+	// StartProgram starts a program that has crashed or was told to stop. If it has not ended, it is killed first.
 	StartProgram(program string) error
 	// StallWatches withholds what the watches of a program receive, all of them or those of some
 	// resources (see [Watches]), and returns the resources of the open ones.

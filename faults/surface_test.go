@@ -107,6 +107,7 @@ func (s *fakeSurface) RestoreMember(ctx context.Context, m string, bump int64) e
 func (s *fakeSurface) CrashMember(m string) error  { return s.down(m, "crash %s", m) }
 func (s *fakeSurface) CrashServer(a string) error  { return s.down(a, "crash %s", a) }
 func (s *fakeSurface) CrashProgram(a string) error { return s.down(a, "crash %s", a) }
+func (s *fakeSurface) StopProgram(a string) error  { return s.down(a, "stop %s", a) }
 func (s *fakeSurface) StartProgram(a string) error { return s.StartMember(context.Background(), a) }
 func (s *fakeSurface) StallWatches(a, resources string) ([]string, error) {
 	return []string{"nodes", "pods"}, s.set("watches "+a, true, "stall watches %s %s", a, resources)

@@ -130,9 +130,9 @@ func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.S
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
 
 // Go starts a program on a machine of its own with the given name, which faults can cut
-// off, slow down and crash. From the first program on, the seed decides which goroutines
-// are stalled. run gets a client configuration, and a context that is done at the end of
-// the test. If it returns earlier or calls os.Exit, it is restarted after 10 s, as a
+// off, slow down, stop and crash. From the first program on, the seed decides which goroutines
+// are stalled. run gets a client configuration, and a context that is done when a fault stops the program, as
+// SIGTERM does, and at the end of the test. If it returns earlier or calls os.Exit, it is restarted after 10 s, as a
 // kubelet does. It must create everything it needs: variables of the test binary survive
 // a crash, unlike those of a real process. Its connections go to the API servers in
 // turn.
@@ -176,9 +176,26 @@ func (c *Cluster) CrashProgram(name string) error {
 	return p.crash()
 }
 
-// StartProgram starts a program that a fault has killed.
+// StopProgram tells a program to stop, as SIGTERM does: the context that its function got is done. It stays down until
+// [Cluster.StartProgram], which kills it if it has not ended by then.
+func (c *Cluster) StopProgram(name string) error {
+	p, err := c.program(name)
+	if err != nil {
+		return err
+	}
+	return p.tellToStop()
+}
+
+// StartProgram starts a program that was killed or told to stop.
 func (c *Cluster) StartProgram(name string) error {
 	p, err := c.program(name)
+	if err != nil {
+		return err
+	}
+	if p.process != nil && p.stopped {
+		c.logf("%s, which was told to stop, has not ended, and is killed", p.name)
+		err = p.crash()
+	}
 	if err != nil || p.process != nil {
 		return err
 	}

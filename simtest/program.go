@@ -29,6 +29,8 @@ type program struct {
 	number  int // decides which server it connects to first
 	run     func(context.Context, *rest.Config) error
 	process *sim.Process // nil while it is down
+	stop    func()       // of the current life
+	stopped bool         // whether that was told to stop, so that its end is no reason to start another one
 	answers answers
 }
 
@@ -38,18 +40,36 @@ func (p *program) start() error {
 		return fmt.Errorf("start %s: it is up", p.name)
 	}
 	process := p.cluster.world.Process(p.name)
-	p.process = process
+	ctx, stop := context.WithCancel(p.cluster.ctx)
+	p.process, p.stop, p.stopped = process, stop, false
 	config := p.cluster.config(p.name, p.cluster.balanced(p.number+p.cluster.lives[p.name]))
 	process.Go(func() {
-		ctx := p.cluster.ctx
 		err := p.run(ctx, config)
-		if ctx.Err() != nil {
-			return
+		if p.cluster.ctx.Err() == nil {
+			p.ends(process, fmt.Sprintf("has returned %v", err))
 		}
-		p.cluster.logf("%s has returned %v, before the end of the test, and is started again in %v", p.name, err, restartDelay)
-		p.cluster.ended <- life{p, process}
 	})
 	return nil
+}
+
+// tellToStop ends the context of the program's current life. When its function returns, the process ends.
+func (p *program) tellToStop() error {
+	if p.process == nil {
+		return fmt.Errorf("stop %s: it is down", p.name)
+	}
+	p.stopped = true
+	p.process.Go(p.stop) // a process receives signals itself: what they start belongs to it
+	return nil
+}
+
+// ends is called when a life of the program has ended by itself, to kill what is left of its process.
+func (p *program) ends(process *sim.Process, how string) {
+	what := fmt.Sprintf("before the end of the test, and is started again in %v", restartDelay)
+	if p.stopped {
+		what = "as it was told to stop"
+	}
+	p.cluster.logf("%s %s, %s", p.name, how, what)
+	p.cluster.ended <- life{p, process}
 }
 
 // life is a life of a program.
@@ -73,8 +93,7 @@ func (p *program) crash() error {
 func (c *Cluster) onExit(process *sim.Process, code int) bool {
 	for _, p := range c.programs {
 		if p.process == process {
-			c.logf("%s has exited with code %d and is started again in %v", p.name, code, restartDelay)
-			c.ended <- life{p, process}
+			p.ends(process, fmt.Sprintf("has exited with code %d", code))
 			return true
 		}
 	}
@@ -82,13 +101,10 @@ func (c *Cluster) onExit(process *sim.Process, code int) bool {
 	return false
 }
 
-// restartEnded restarts programs that have returned.
+// restartEnded restarts programs that have returned, except those that were told to stop.
 func (c *Cluster) restartEnded() {
 	for one := range c.ended {
-		if one.program.process != one.process {
-			continue
-		}
-		if one.crash() != nil {
+		if one.program.process != one.process || one.crash() != nil || one.stopped {
 			continue
 		}
 		go func() {

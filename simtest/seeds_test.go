@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -287,6 +288,43 @@ func TestProgramsStartAgain(t *testing.T) {
 		c.Crash("lasting")
 		time.Sleep(5 * time.Second)
 		require.Equal(t, 2, crashes)
+	})
+}
+
+// A program that is told to stop may finish what it does. It is not restarted before somebody starts it; if it goes on until then, it
+// is killed.
+func TestProgramsStop(t *testing.T) {
+	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		lives, cleaned, ticks := map[string]int{}, false, 0
+		c.Go("obedient", func(ctx context.Context, _ *rest.Config) error {
+			lives["obedient"]++
+			<-ctx.Done()
+			context.AfterFunc(ctx, func() { cleaned = true })
+			time.Sleep(5 * time.Second)
+			return errors.New("stopped")
+		})
+		c.Go("stubborn", func(context.Context, *rest.Config) error {
+			lives["stubborn"]++
+			for life := lives["stubborn"]; ; time.Sleep(time.Second) {
+				ticks += 2 - life // counts in the first life only
+			}
+		})
+		time.Sleep(time.Second)
+		for _, name := range []string{"obedient", "stubborn"} {
+			require.NoError(t, c.StopProgram(name))
+		}
+		time.Sleep(time.Minute)
+		require.True(t, cleaned)
+		require.Equal(t, map[string]int{"obedient": 1, "stubborn": 1}, lives)
+		require.ErrorContains(t, c.StopProgram("obedient"), "it is down")
+		require.Greater(t, ticks, 50)
+		ticks = 0
+		for _, name := range []string{"obedient", "stubborn"} {
+			require.NoError(t, c.StartProgram(name))
+		}
+		time.Sleep(10 * time.Second)
+		require.Equal(t, map[string]int{"obedient": 2, "stubborn": 2}, lives)
+		require.LessOrEqual(t, ticks, 1)
 	})
 }
 
