@@ -8,7 +8,7 @@
 //   - audit.go, audit_requests.go: the audit logs of kube-apiserver against what clients saw.
 //   - manager.go: kube-controller-manager.
 //   - scheduler.go: kube-scheduler.
-//   - kubelet.go: a node.
+//   - kubelet.go: a node. containers.go: what runs there, and what befalls it.
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses power.
 //   - usage.go: what users and administrators do in a run, drawn from the seed.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -20,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 )
 
 // The periods of a kubelet, from its defaults (nodeLeaseDurationSeconds, nodeStatusUpdateFrequency,
@@ -32,17 +30,6 @@ const (
 	statusReport  = 5 * time.Minute
 	maxBackoff    = 10 * time.Second // backOffPeriod of pkg/kubelet
 )
-
-// Workload says how long containers take to start, work and end.
-type Workload struct {
-	// Start is the longest time until a pod is ready, End the longest until its containers end
-	// when it is deleted.
-	Start, End time.Duration
-	// Work is the longest time that a pod works whose restart policy lets it finish.
-	Work time.Duration
-	// FailOneIn makes one in so many of these pods fail; 0 none.
-	FailOneIn int
-}
 
 // Kubelet returns a program for simtest that acts as the kubelet of a node. It registers the
 // node, renews its lease and its status, and handles the pods that are bound to it as a
@@ -68,85 +55,6 @@ func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 			}
 		}
 		return nil
-	}
-}
-
-// Node is the machine of a kubelet, with its containers.
-type Node struct {
-	name     string
-	workload *Workload
-
-	mu   sync.Mutex
-	pods map[types.UID]*containers
-	ran  []*containers // all that ever started, in order
-	// off is closed when power returns, nil while there is power; cut stops the kubelet when power fails.
-	off chan struct{}
-	cut context.CancelFunc
-}
-
-// NewNode returns a node without containers. They take as long as workload says when they start or end.
-func NewNode(name string, workload *Workload) *Node {
-	return &Node{name: name, workload: workload, pods: map[types.UID]*containers{}}
-}
-
-// containers are the containers of a pod, from their start to their end.
-type containers struct {
-	pod               types.NamespacedName
-	uid               types.UID
-	kind, node        string // kind is that of the controller
-	began             time.Time
-	ready, ends, gone time.Time // ends is zero for pods that run until deleted; gone is zero until then
-	fails             bool
-	lost              bool // when the node lost power
-}
-
-// over reports when the containers end or have ended; false if that is not decided.
-func (c *containers) over() (at time.Time, is bool) {
-	if !c.gone.IsZero() && (c.ends.IsZero() || c.gone.Before(c.ends)) {
-		return c.gone, true
-	}
-	return c.ends, !c.ends.IsZero()
-}
-
-// of returns the containers of a pod, and starts them if there are none; nil without power, which a kubelet may notice late.
-func (n *Node) of(pod *corev1.Pod) *containers {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.off != nil {
-		return nil
-	}
-	c := n.pods[pod.UID]
-	if before := c; before == nil || before.lost && pod.DeletionTimestamp == nil {
-		c = &containers{
-			pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID, kind: ownerKind(pod), node: n.name,
-			began: time.Now(), ready: time.Now().Add(upTo(n.workload.Start)),
-		}
-		n.ran = append(n.ran, c)
-		switch {
-		case pod.Spec.RestartPolicy == corev1.RestartPolicyAlways:
-		case before != nil:
-			c.ends, c.fails = time.Now(), true
-		default:
-			c.ends = c.ready.Add(upTo(n.workload.Work))
-			c.fails = n.workload.FailOneIn > 0 && rand.IntN(n.workload.FailOneIn) == 0
-		}
-		n.pods[pod.UID] = c
-	}
-	if pod.DeletionTimestamp != nil && c.gone.IsZero() {
-		c.gone = time.Now().Add(min(upTo(n.workload.End), time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 30))*time.Second))
-	}
-	return c
-}
-
-// end ends the containers of all pods of a name except the living one, unless they are ending
-// already.
-func (n *Node) end(name types.NamespacedName, living types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, c := range n.ran {
-		if _, over := c.over(); c.pod == name && c.uid != living && !over {
-			c.gone = time.Now().Add(upTo(n.workload.End))
-		}
 	}
 }
 
@@ -305,19 +213,29 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 		return 0, k.end(ctx, pod)
 	}
 	status := pod.Status.DeepCopy()
+	container := corev1.ContainerStatus{Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, RestartCount: c.restarts}
 	switch {
 	case !c.ends.IsZero() && !now.Before(c.ends):
 		status.Phase = corev1.PodSucceeded
-		if c.fails {
+		if c.exit > 0 {
 			status.Phase = corev1.PodFailed
 		}
+		if c.evicted {
+			status.Reason = "Evicted"
+			setCondition(status, corev1.DisruptionTarget, true, corev1.PodReasonTerminationByKubelet)
+		}
 		setReady(status, false)
+		container.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: c.exit}
 	case !now.Before(c.ready):
+		ready, changes := k.node.probe(c)
 		status.Phase = corev1.PodRunning
 		status.PodIP = "10.1.0.1"
-		setReady(status, true)
-		if !c.ends.IsZero() {
-			again = c.ends.Sub(now)
+		setReady(status, ready)
+		container.Ready, container.State.Running = ready, &corev1.ContainerStateRunning{}
+		for _, next := range []time.Time{c.ends, changes} {
+			if !next.IsZero() && (again == 0 || next.Sub(now) < again) {
+				again = next.Sub(now)
+			}
 		}
 	default:
 		again = c.ready.Sub(now)
@@ -325,12 +243,13 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 	if status.StartTime == nil {
 		status.StartTime = new(metav1.Now())
 	}
+	status.ContainerStatuses = []corev1.ContainerStatus{container}
 	return again, k.report(ctx, pod, status)
 }
 
 // report writes the status of a pod if it differs.
 func (k *kubelet) report(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
-	if pod.Status.Phase == status.Phase && isReady(&pod.Status) == isReady(status) && pod.Status.StartTime != nil {
+	if pod.Status.Phase == status.Phase && isReady(&pod.Status) == isReady(status) && pod.Status.StartTime != nil && restarts(&pod.Status) == restarts(status) {
 		return nil
 	}
 	changed := pod.DeepCopy()
@@ -340,6 +259,14 @@ func (k *kubelet) report(ctx context.Context, pod *corev1.Pod, status *corev1.Po
 		return nil
 	}
 	return err
+}
+
+// restarts returns how often containers have been restarted.
+func restarts(status *corev1.PodStatus) (count int32) {
+	for _, container := range status.ContainerStatuses {
+		count += container.RestartCount
+	}
+	return count
 }
 
 // end removes a pod whose containers have ended.
@@ -371,12 +298,15 @@ func isReady(status *corev1.PodStatus) bool {
 }
 
 // setReady sets the Ready condition.
-func setReady(status *corev1.PodStatus, ready bool) {
-	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
-	if ready {
+func setReady(status *corev1.PodStatus, ready bool) { setCondition(status, corev1.PodReady, ready, "") }
+
+// setCondition sets a condition.
+func setCondition(status *corev1.PodStatus, kind corev1.PodConditionType, is bool, reason string) {
+	condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.Now()}
+	if is {
 		condition.Status = corev1.ConditionTrue
 	}
-	at := slices.IndexFunc(status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	at := slices.IndexFunc(status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	switch {
 	case at < 0:
 		status.Conditions = append(status.Conditions, condition)

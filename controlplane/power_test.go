@@ -41,7 +41,7 @@ func TestPower(t *testing.T) {
 		_, over := node.of(always).over()
 		require.False(t, over)
 		end, over := node.of(never).over()
-		require.True(t, over && !end.After(time.Now()) && node.of(never).fails)
+		require.True(t, over && !end.After(time.Now()) && node.of(never).exit == killed)
 		end, over = node.of(deleted).over()
 		require.True(t, over && end.Before(time.Now()))
 	})

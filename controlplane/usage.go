@@ -126,7 +126,7 @@ func method(act any) string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// Tell makes a test report in how many runs each action of the usage's groups has succeeded, and which never has.
+// Tell makes a test report in how many runs each action of the usage's groups has succeeded, and which never has, and what has befallen pods.
 func (p *Plane) Tell(t *simtest.T, usage Usage) {
 	for _, group := range usage.Groups {
 		var names []string
@@ -140,4 +140,7 @@ func (p *Plane) Tell(t *simtest.T, usage Usage) {
 			t.Sometimes(name, p.done[name])
 		}
 	}
+	t.Sometimes("a kubelet evicts a pod", p.befell(func(c *containers) bool { return c.evicted }))
+	t.Sometimes("a kubelet restarts what has failed", p.befell(func(c *containers) bool { return c.restarts > 0 }))
+	t.Sometimes("a pod that was ready is not", p.befell(func(c *containers) bool { return c.unready }))
 }

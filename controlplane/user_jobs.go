@@ -34,9 +34,16 @@ func (u *person) job(space, name string) batchv1.JobSpec {
 	}
 	if rand.IntN(4) == 0 {
 		spec.PodReplacementPolicy = new(batchv1.Failed) // which a policy for failures requires
-		spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-			Action: actions[rand.IntN(len(actions))], OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
-		}}}
+		rule := batchv1.PodFailurePolicyRule{Action: actions[rand.IntN(len(actions))]}
+		if rand.IntN(2) == 0 {
+			rule.OnPodConditions = []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+		} else {
+			rule.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}}
+		}
+		spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{rule}}
+	}
+	if spec.PodFailurePolicy == nil && spec.BackoffLimitPerIndex == nil && rand.IntN(3) == 0 { // those require Never
+		spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	}
 	if rand.IntN(6) == 0 {
 		spec.ActiveDeadlineSeconds = new(5 + rand.Int64N(30))
