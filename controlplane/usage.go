@@ -27,6 +27,7 @@ const (
 	Services     Group = "services"
 	Pods         Group = "pods"
 	Controlled   Group = "controlled" // objects, which controllers create: they are deleted, or lose a label
+	Finalizers   Group = "finalizers" // of controlled objects and workloads
 	Quotas       Group = "quotas"
 	Budgets      Group = "budgets"     // and evictions
 	Definitions  Group = "definitions" // of custom resources, which come and go
@@ -36,7 +37,7 @@ const (
 )
 
 // groups lists them.
-var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, Services, Pods, Controlled, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
+var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, Services, Pods, Controlled, Finalizers, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
 
 // maxReplicas is the most replicas that a user asks for.
 const maxReplicas = 4

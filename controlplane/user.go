@@ -45,6 +45,9 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 				}
 			}()
 		}
+		if slices.Contains(usage.Groups, Finalizers) {
+			go u.removeAllFinalizers(ctx, until)
+		}
 		<-ctx.Done()
 		return nil
 	}
@@ -71,6 +74,7 @@ var userActions = map[Group][]action{
 	Services:     {(*person).createService, (*person).createService, (*person).changeService, (*person).deleteService},
 	Pods:         {(*person).createPod, (*person).deletePod},
 	Controlled:   {(*person).deleteControlled, (*person).relabel},
+	Finalizers:   {(*person).addFinalizer, (*person).addFinalizer, (*person).removeFinalizers},
 	Quotas:       {(*person).applyQuota, (*person).deleteQuota},
 	Budgets:      {(*person).createBudget, (*person).deleteBudget, (*person).evict, (*person).evict},
 	Definitions:  {(*person).createDefinition, (*person).createCustom, (*person).createCustom, (*person).deleteDefinition},
