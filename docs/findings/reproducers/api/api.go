@@ -1,4 +1,4 @@
-// Package api serves namespaces, pods and Jobs with kube-apiserver's storage, validation and namespace admission over HTTP.
+// Package api serves namespaces, pods, Jobs and CronJobs with kube-apiserver's storage, validation and namespace admission over HTTP.
 package api
 
 import (
@@ -26,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	cronjobs "k8s.io/kubernetes/pkg/registry/batch/cronjob/storage"
 	jobs "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	namespaces "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
@@ -60,11 +61,14 @@ func Start() *clientrest.Config {
 	rig.Must(err)
 	job, err := jobs.NewStorage(over)
 	rig.Must(err)
+	cronJob, cronJobStatus, err := cronjobs.NewREST(over)
+	rig.Must(err)
 	core := group("", map[string]rest.Storage{
 		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize, "pods": pod.Pod, "pods/status": pod.Status,
 	})
 	rig.Must(serving.InstallLegacyAPIGroup(server.DefaultLegacyAPIPrefix, core))
-	rig.Must(serving.InstallAPIGroup(group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status})))
+	batch := group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status, "cronjobs": cronJob, "cronjobs/status": cronJobStatus})
+	rig.Must(serving.InstallAPIGroup(batch))
 	go func() { rig.Must(http.Serve(listener, serving.Handler)) }()
 	informed.Start(nil)
 	informed.WaitForCacheSync(nil)
@@ -93,7 +97,7 @@ func group(name string, storage map[string]rest.Storage) *server.APIGroupInfo {
 // describe returns the OpenAPI definitions that a server insists on, without fields, which only server-side apply needs.
 func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
-	for _, object := range []runtime.Object{&corev1.Namespace{}, &corev1.Pod{}, &batchv1.Job{}} {
+	for _, object := range []runtime.Object{&corev1.Namespace{}, &corev1.Pod{}, &batchv1.Job{}, &batchv1.CronJob{}} {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}
 		definition.Schema.AddExtension("x-kubernetes-preserve-unknown-fields", true)

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
-	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/utils/ptr"
 
@@ -59,14 +58,11 @@ func main() {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return watched{next} })
 	client := kubernetes.NewForConfigOrDie(config)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
-	rig.Must(err)
 	spaces := namespace.NewNamespaceController(ctx, client, metadata.NewForConfigOrDie(config), client.Discovery().ServerPreferredNamespacedResources,
 		factory.Core().V1().Namespaces(), 0, corev1.FinalizerKubernetes)
 	factory.Start(ctx.Done())
-	go controller.Run(ctx, 1)
 	go spaces.Run(ctx, 1)
-	go jobs.Kubelet(client)
+	jobs.Run(client, client)
 
 	var all sync.WaitGroup
 	stays := make([]bool, len(variants))

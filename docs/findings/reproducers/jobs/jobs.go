@@ -56,14 +56,18 @@ func Start() *Cluster {
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 20, 30
 	limited.Wrap(func(inner http.RoundTripper) http.RoundTripper { return recorder{inner, c} })
-	client := kubernetes.NewForConfigOrDie(limited)
-	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	Run(kubernetes.NewForConfigOrDie(limited), c.client)
+	return c
+}
+
+// Run runs the Job controller and a kubelet, each with a client.
+func Run(ofController, ofKubelet kubernetes.Interface) {
+	factory := informers.NewSharedInformerFactory(ofController, 0)
+	controller, err := job.NewController(ctx, ofController, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
 	rig.Must(err)
 	factory.Start(ctx.Done())
 	go controller.Run(ctx, 5)
-	go Kubelet(c.client)
-	return c
+	go kubelet(ofKubelet)
 }
 
 // Spec returns that of an Indexed Job, as many of whose pods run in parallel as it has completions, and take some seconds to fail after their deletion.
@@ -173,8 +177,8 @@ func (c *Cluster) running(name string) map[string]corev1.Pod {
 	return running
 }
 
-// Kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period, and is then deleted without one.
-func Kubelet(client kubernetes.Interface) {
+// kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period, and is then deleted without one.
+func kubelet(client kubernetes.Interface) {
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		rig.Must(err)

@@ -1,0 +1,128 @@
+// Package crons runs the released CronJob and Job controllers against the API server of package api.
+package crons
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/pkg/controller/cronjob"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const name = "a"
+
+var ctx = context.Background()
+
+// Cluster has an API server, the Job controller and a kubelet.
+type Cluster struct {
+	Client kubernetes.Interface
+	config *rest.Config
+}
+
+// Start starts a cluster.
+func Start() *Cluster {
+	config := api.Start()
+	c := &Cluster{kubernetes.NewForConfigOrDie(config), config}
+	jobs.Run(c.Client, c.Client)
+	return c
+}
+
+// Create creates a namespace with a CronJob that starts a Job each minute, with one pod that runs until it is ended.
+func (c *Cluster) Create(space string, policy batchv1.ConcurrencyPolicy, deadline *int64) {
+	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.CronJobSpec{
+		Schedule: "* * * * *", ConcurrencyPolicy: policy, StartingDeadlineSeconds: deadline, JobTemplate: batchv1.JobTemplateSpec{Spec: jobs.Spec(1, 1)},
+	}}
+	rig.Until(func() bool { // until admission knows the namespace
+		_, err = c.Client.BatchV1().CronJobs(space).Create(ctx, cron, metav1.CreateOptions{})
+		return !apierrors.IsNotFound(err)
+	})
+	rig.Must(err)
+}
+
+// Control runs the CronJob controller for one namespace until it is stopped. Its requests go through wrap, which may be nil.
+func (c *Cluster) Control(ctx context.Context, space string, wrap func(http.RoundTripper) http.RoundTripper) {
+	config := rest.CopyConfig(c.config)
+	if wrap != nil {
+		config.Wrap(wrap)
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(space))
+	controller, err := cronjob.NewControllerV2(ctx, factory.Batch().V1().Jobs(), factory.Batch().V1().CronJobs(), client)
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	go controller.Run(ctx, 1)
+}
+
+// Active returns the names in status.active of a namespace's CronJob.
+func (c *Cluster) Active(space string) []string {
+	cron, err := c.Client.BatchV1().CronJobs(space).Get(ctx, name, metav1.GetOptions{})
+	rig.Must(err)
+	names := []string{}
+	for _, active := range cron.Status.Active {
+		names = append(names, active.Name)
+	}
+	return names
+}
+
+// Jobs returns the Jobs of a namespace.
+func (c *Cluster) Jobs(space string) []batchv1.Job {
+	list, err := c.Client.BatchV1().Jobs(space).List(ctx, metav1.ListOptions{})
+	rig.Must(err)
+	return list.Items
+}
+
+// Until waits until the Jobs of a namespace are as wanted, and reports whether it came to that in time.
+func (c *Cluster) Until(space string, patient time.Duration, wanted func([]batchv1.Job) bool) bool {
+	for began := time.Now(); time.Since(began) < patient; time.Sleep(20 * time.Millisecond) {
+		if wanted(c.Jobs(space)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Started waits until a namespace has a Job with a running pod, and returns it.
+func (c *Cluster) Started(space string) (job *batchv1.Job) {
+	if !c.Until(space, 2*time.Minute, func(all []batchv1.Job) bool {
+		if len(all) > 0 && all[0].Status.Active > 0 {
+			job = &all[0]
+		}
+		return job != nil
+	}) {
+		rig.Must(errors.New("the CronJob starts no Job"))
+	}
+	return job
+}
+
+// Succeed lets the pod of a Job succeed, and waits until the Job is finished.
+func (c *Cluster) Succeed(job *batchv1.Job) {
+	done := func(all []batchv1.Job) bool {
+		pods, err := c.Client.CoreV1().Pods(job.Namespace).List(ctx, metav1.ListOptions{})
+		rig.Must(err)
+		for _, pod := range pods.Items {
+			if metav1.IsControlledBy(&pod, job) && pod.Status.Phase == corev1.PodRunning {
+				pod.Status.Phase = corev1.PodSucceeded
+				_, _ = c.Client.CoreV1().Pods(job.Namespace).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
+			}
+		}
+		return slices.ContainsFunc(all, func(j batchv1.Job) bool { return j.UID == job.UID && jobs.Finished(&j) })
+	}
+	if !c.Until(job.Namespace, 20*time.Second, done) {
+		rig.Must(errors.New("the Job does not finish"))
+	}
+}

@@ -1,0 +1,121 @@
+// Finding 45: the CronJob controller is killed after it has created a Job, and before it has written that to the CronJob's status. The Job is not in
+// status.active, so the next Job starts beside it, although concurrencyPolicy is Forbid or Replace.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/crons"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// variant is a CronJob, and how its controller is lost.
+type variant struct {
+	space    string
+	policy   batchv1.ConcurrencyPolicy
+	deadline *int64
+	// written is set if the controller is killed after it has written the status, and away is how long none runs then.
+	written bool
+	away    time.Duration
+	// alive is set if it is not killed, but cannot write the status meanwhile.
+	alive, shows bool
+}
+
+// failover is the default duration of the controller manager's lease.
+const failover = 15 * time.Second
+
+var (
+	forbid, replace = batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent
+	deadline        = ptr.To[int64](10)
+)
+
+var variants = []variant{
+	{space: "forbid-status-written", policy: forbid, deadline: deadline, written: true, away: failover},
+	{space: "replace-status-written", policy: replace, deadline: deadline, written: true, away: failover},
+	{space: "forbid-without-deadline", policy: forbid, away: failover},
+	{space: "forbid", policy: forbid, deadline: deadline, away: failover, shows: true},
+	{space: "replace", policy: replace, deadline: deadline, away: failover, shows: true},
+	{space: "forbid-without-deadline-past-the-minute", policy: forbid, away: 65 * time.Second, shows: true},
+	{space: "forbid-status-not-written", policy: forbid, deadline: deadline, away: failover, alive: true, shows: true},
+}
+
+func main() {
+	c := crons.Start()
+	var all sync.WaitGroup
+	most := make([]int, len(variants))
+	for i, v := range variants {
+		all.Go(func() { most[i] = v.run(c) })
+	}
+	all.Wait()
+	shown, rounds := 0, 0
+	for i, v := range variants {
+		switch {
+		case v.shows && most[i] > 1:
+			shown++
+			fallthrough
+		case v.shows:
+			rounds++
+		case most[i] > 1:
+			rig.Must(fmt.Errorf("a control, %s, has %d Jobs at once", v.space, most[i]))
+		}
+	}
+	rig.Verdict(shown, rounds, "a second Job of a CronJob runs although concurrencyPolicy is Forbid or Replace")
+}
+
+// run returns how many Jobs of the CronJob run at once, at most, until shortly after the second minute.
+func (v variant) run(c *crons.Cluster) (most int) {
+	c.Create(v.space, v.policy, v.deadline)
+	first, kill := context.WithCancel(context.Background())
+	defer kill()
+	c.Control(first, v.space, func(next http.RoundTripper) http.RoundTripper { return &mortal{RoundTripper: next, variant: v} })
+	job, how := c.Started(v.space), fmt.Sprintf("cannot write the status for %v", v.away)
+	if !v.alive {
+		kill()
+		defer time.AfterFunc(v.away, func() { c.Control(context.Background(), v.space, nil) }).Stop()
+		how = fmt.Sprintf("is killed, and another one runs after %v", v.away)
+	}
+
+	var names []string
+	for end := time.Now().Add(max(time.Minute, v.away) + 5*time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		var running []string
+		for _, job := range c.Jobs(v.space) {
+			if job.Status.Active > 0 {
+				running = append(running, job.Name)
+			}
+		}
+		if len(running) > most {
+			most, names = len(running), running
+		}
+	}
+	fmt.Printf("%s: the controller starts %s and %s: at most %d run at once %v, and status.active is %v\n", v.space, job.Name, how, most, names, c.Active(v.space))
+	return most
+}
+
+// mortal is the connection of the controller that is lost.
+type mortal struct {
+	http.RoundTripper
+	variant
+	since atomic.Pointer[time.Time]
+}
+
+func (m *mortal) RoundTrip(request *http.Request) (*http.Response, error) {
+	resource := path.Base(request.URL.Path)
+	if since := m.since.Load(); since != nil && (!m.alive || resource == "status" && time.Since(*since) < m.away) {
+		return nil, errors.New("connection refused")
+	}
+	response, err := m.RoundTripper.RoundTrip(request)
+	if resource == "status" || resource == "jobs" && request.Method == http.MethodPost && !m.written {
+		m.since.CompareAndSwap(nil, ptr.To(time.Now()))
+	}
+	return response, err
+}
