@@ -367,4 +367,33 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		if job.Status.Succeeded < oldJob.Status.Succeeded && outOfRange == nil {
 `,
 	},
+	{
+		Name: "fix-finding-45", Summary: "The cron job controller adds its unfinished jobs that are missing to the status.",
+		File: "pkg/controller/cronjob/cronjob_controllerv2.go", Equivalent: "it fixes finding 45",
+		Anchor: "			// a job that they wanted us to adopt.\n",
+		Replacement: `			scheduledTime, err := time.Parse(time.RFC3339, j.Annotations[batchv1.CronJobScheduledTimestampAnnotation])
+			if err != nil {
+				continue
+			}
+			job, err := jm.jobControl.GetJob(j.Namespace, j.Name)
+			if errors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, updateStatus, err
+			}
+			if job.UID != j.UID || jobutil.IsJobFinished(job) {
+				continue
+			}
+			jobRef, err := getRef(job)
+			if err != nil {
+				return nil, updateStatus, err
+			}
+			cronJob.Status.Active = append(cronJob.Status.Active, *jobRef)
+			if last := cronJob.Status.LastScheduleTime; last == nil || last.Time.Before(scheduledTime) {
+				cronJob.Status.LastScheduleTime = &metav1.Time{Time: scheduledTime.Local()}
+			}
+			updateStatus = true
+`,
+	},
 })
