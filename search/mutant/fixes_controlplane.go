@@ -396,4 +396,23 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			updateStatus = true
 `,
 	},
+	{
+		Name: "fix-finding-46", Summary: "The cron job controller does not take a job for the one in the status that it has only the name of.",
+		File: "pkg/controller/cronjob/cronjob_controllerv2.go", Equivalent: "it fixes finding 46",
+		Anchor: "		_, err := jm.jobControl.GetJob(j.Namespace, j.Name)\n		switch {\n		case errors.IsNotFound(err):\n",
+		Replacement: `		job, err := jm.jobControl.GetJob(j.Namespace, j.Name)
+		switch {
+		case err == nil && job.UID != j.UID:
+			deleteFromActiveList(cronJob, j.UID)
+			updateStatus = true
+			if metav1.IsControlledBy(job, cronJob) && !jobutil.IsJobFinished(job) && !inActiveList(cronJob, job.UID) {
+				jobRef, err := getRef(job)
+				if err != nil {
+					return nil, updateStatus, err
+				}
+				cronJob.Status.Active = append(cronJob.Status.Active, *jobRef)
+			}
+		case errors.IsNotFound(err):
+`,
+	},
 })
