@@ -16,18 +16,20 @@ func TestJobsOfCronJobs(t *testing.T) {
 	const controller, user = "manager-0 cronjob-controller ", "user kubectl "
 	const complete = `"conditions":[{"type":"Complete","status":"True"}]`
 	forbid, allow, replace := cron("Forbid"), cron("Allow"), cron("Replace")
+	listed := strings.Replace(strings.Replace(forbid, "user kubectl ", controller, 1), `"spec"`, `"status":{"active":[{"uid":"a"}]},"spec"`, 1)
 	first, second, removed := controller+of("a", ""), controller+of("b", ""), controller+"jobs/r/a -\n"
 	for name, row := range map[string]struct{ lines, rule string }{
 		"the first job":                     {forbid + first, ""},
-		"two jobs":                          {forbid + first + second, "ForbidsTwo"},
+		"two jobs":                          {forbid + first + listed + second, "ForbidsTwo"},
+		"two jobs, the first is not listed": {forbid + first + second, ""},
 		"two jobs that are allowed":         {allow + first + second, ""},
-		"forbidden since":                   {allow + forbid + first + second, "ForbidsTwo"},
+		"forbidden since":                   {allow + forbid + first + listed + second, "ForbidsTwo"},
 		"forbidden since, not observed":     {allow + "!" + forbid + first + second, ""},
 		"forbidden before":                  {forbid + allow + first + second, ""},
-		"changed while forbidden":           {forbid + "!" + forbid + first + second, "ForbidsTwo"},
+		"changed while forbidden":           {forbid + "!" + forbid + first + listed + second, "ForbidsTwo"},
 		"another cron job forbids":          {strings.Replace(forbid, `"uid":"c"`, `"uid":"d"`, 1) + first + second, ""},
-		"the first job has finished":        {forbid + first + user + of("a", complete) + second, ""},
-		"the first job was not observed":    {forbid + "!" + first + second, ""},
+		"the first job has finished":        {forbid + first + listed + user + of("a", complete) + second, ""},
+		"the first job was not observed":    {forbid + "!" + first + listed + second, ""},
 		"the first job is gone":             {forbid + first + removed + second, "JobIsKept"},
 		"a user creates the second":         {forbid + first + user + of("b", ""), ""},
 		"the first is another cron job's":   {forbid + strings.Replace(first, `"uid":"c"`, `"uid":"d"`, 1) + second, ""},
@@ -42,4 +44,8 @@ func TestJobsOfCronJobs(t *testing.T) {
 			breaks(t, recorded(t, row.lines), row.rule)
 		})
 	}
+	t.Run("with the fix of finding 45", func(t *testing.T) {
+		t.Setenv("WATCHSIM_MUTANT", "fix-finding-45")
+		breaks(t, recorded(t, forbid+first+second), "ForbidsTwo")
+	})
 }
