@@ -22,6 +22,7 @@ func TestJobsOfCronJobs(t *testing.T) {
 		"the first job":                     {forbid + first, ""},
 		"two jobs":                          {forbid + first + listed + second, "ForbidsTwo"},
 		"two jobs, the first is not listed": {forbid + first + second, ""},
+		"two jobs, another one is listed":   {forbid + first + strings.Replace(listed, `"uid":"a"`, `"uid":"x"`, 1) + second, ""},
 		"two jobs that are allowed":         {allow + first + second, ""},
 		"forbidden since":                   {allow + forbid + first + listed + second, "ForbidsTwo"},
 		"forbidden since, not observed":     {allow + "!" + forbid + first + second, ""},
