@@ -36,6 +36,9 @@ const killed = 137
 // maxProbe is the longest time between two changes of a readiness probe that fails again and again.
 const maxProbe = 20 * time.Second
 
+// maxEviction is the longest time after which the kubelet evicts a pod. Most jobs take less.
+const maxEviction = 20 * time.Second
+
 // Node is the machine of a kubelet, with its containers.
 type Node struct {
 	name     string
@@ -66,7 +69,7 @@ type containers struct {
 	lost              bool      // when the node lost power
 	restarts          int32     // after failures
 	probed            time.Time // when the readiness probe next has another result; zero for never
-	unready           bool      // its result
+	changes           int       // of its result, which is a success at first
 }
 
 // over reports when the containers end or have ended; false if that is not decided.
@@ -131,7 +134,7 @@ func (n *Node) draw(c *containers) {
 	if oneIn(n.workload.UnreadyOneIn) {
 		c.probed = c.ready.Add(upTo(maxProbe))
 	}
-	at := c.began.Add(upTo(time.Minute))
+	at := c.began.Add(upTo(maxEviction))
 	if oneIn(n.workload.EvictOneIn) && at.Before(n.workload.Healthy) && (c.ends.IsZero() || at.Before(c.ends)) {
 		c.ends, c.exit, c.evicted = at, killed, true
 	}
@@ -146,12 +149,12 @@ func (n *Node) probe(c *containers) (ready bool, changes time.Time) {
 		return true, time.Time{}
 	}
 	for !c.probed.After(time.Now()) {
-		c.unready, c.probed = !c.unready, c.probed.Add(upTo(maxProbe))
+		c.changes, c.probed = c.changes+1, c.probed.Add(upTo(maxProbe))
 	}
 	if changes = c.probed; changes.After(healthy) {
 		changes = healthy
 	}
-	return !c.unready, changes
+	return c.changes%2 == 0, changes
 }
 
 // end ends the containers of all pods of a name except the living one, unless they are ending

@@ -143,5 +143,5 @@ func (p *Plane) Tell(t *simtest.T, usage Usage) {
 	}
 	t.Sometimes("a kubelet evicts a pod", p.befell(func(c *containers) bool { return c.evicted }))
 	t.Sometimes("a kubelet restarts what has failed", p.befell(func(c *containers) bool { return c.restarts > 0 }))
-	t.Sometimes("a pod that was ready is not", p.befell(func(c *containers) bool { return c.unready }))
+	t.Sometimes("a pod becomes unready", p.befell(func(c *containers) bool { return c.changes > 0 }))
 }
