@@ -30,8 +30,11 @@ type Workload struct {
 // oneIn draws whether something happens that happens to one in so many; 0 is never.
 func oneIn(many int) bool { return many > 0 && rand.IntN(many) == 0 }
 
-// killed is the exit code of a process that was killed, 128 plus the number of SIGKILL.
-const killed = 137
+// The exit codes of processes that were ended by SIGKILL or SIGTERM: 128 plus the number of the signal.
+const (
+	killed     = 137
+	terminated = 143
+)
 
 // maxProbe is the longest time between two changes of a readiness probe that fails again and again.
 const maxProbe = 20 * time.Second
@@ -111,6 +114,9 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	}
 	if pod.DeletionTimestamp != nil && c.gone.IsZero() {
 		c.gone = time.Now().Add(min(upTo(n.workload.End), time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 30))*time.Second))
+		if c.ends.IsZero() || c.gone.Before(c.ends) {
+			c.exit, c.evicted = []int32{0, terminated}[rand.IntN(2)], false
+		}
 	}
 	return c
 }

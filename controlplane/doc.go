@@ -12,7 +12,8 @@
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses power.
 //   - usage.go: what users and administrators do in a run, drawn from the seed.
-//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go and user_controlled.go: their actions.
+//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_controlled.go
+//     and user_finalizers.go: their actions.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
 //   - webhooks.go: a program that serves admission and conversion webhooks.
 //   - prepare.go: the objects that exist before users begin.

@@ -210,47 +210,58 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 		if now.Before(c.gone) {
 			return c.gone.Sub(now), nil
 		}
-		return 0, k.end(ctx, pod)
+		return 0, k.end(ctx, pod, c)
+	}
+	if !c.ends.IsZero() && !now.Before(c.ends) {
+		return 0, k.report(ctx, pod, statusOver(pod, c))
 	}
 	status := pod.Status.DeepCopy()
-	container := corev1.ContainerStatus{Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, RestartCount: c.restarts}
-	switch {
-	case !c.ends.IsZero() && !now.Before(c.ends):
-		status.Phase = corev1.PodSucceeded
-		if c.exit > 0 {
-			status.Phase = corev1.PodFailed
-		}
-		if c.evicted {
-			status.Reason = "Evicted"
-			setCondition(status, corev1.DisruptionTarget, true, corev1.PodReasonTerminationByKubelet)
-		}
-		setReady(status, false)
-		container.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: c.exit}
-	case !now.Before(c.ready):
-		ready, changes := k.node.probe(c)
-		status.Phase = corev1.PodRunning
-		status.PodIP = "10.1.0.1"
-		setReady(status, ready)
-		container.Ready, container.State.Running = ready, &corev1.ContainerStateRunning{}
-		for _, next := range []time.Time{c.ends, changes} {
-			if !next.IsZero() && (again == 0 || next.Sub(now) < again) {
-				again = next.Sub(now)
-			}
-		}
-	default:
-		again = c.ready.Sub(now)
+	container := containerStatus(pod, c)
+	next := []time.Time{c.ends, c.ready}
+	if !now.Before(c.ready) {
+		status.Phase, status.PodIP, container.State.Running = corev1.PodRunning, "10.1.0.1", &corev1.ContainerStateRunning{}
+		container.Ready, next[1] = k.node.probe(c)
 	}
-	if status.StartTime == nil {
-		status.StartTime = new(metav1.Now())
+	setReady(status, container.Ready)
+	for _, at := range next {
+		if !at.IsZero() && (again == 0 || at.Sub(now) < again) {
+			again = at.Sub(now)
+		}
 	}
 	status.ContainerStatuses = []corev1.ContainerStatus{container}
 	return again, k.report(ctx, pod, status)
+}
+
+// containerStatus is the status of a pod's container, without its state.
+func containerStatus(pod *corev1.Pod, c *containers) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, RestartCount: c.restarts}
+}
+
+// statusOver is the status of a pod whose containers have ended.
+func statusOver(pod *corev1.Pod, c *containers) *corev1.PodStatus {
+	status := pod.Status.DeepCopy()
+	status.Phase = corev1.PodSucceeded
+	if c.exit > 0 {
+		status.Phase = corev1.PodFailed
+	}
+	if c.evicted {
+		status.Reason = "Evicted"
+		setCondition(status, corev1.DisruptionTarget, true, corev1.PodReasonTerminationByKubelet)
+	}
+	setReady(status, false)
+	container := containerStatus(pod, c)
+	container.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: c.exit}
+	status.ContainerStatuses = []corev1.ContainerStatus{container}
+	return status
 }
 
 // report writes the status of a pod if it differs.
 func (k *kubelet) report(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
 	if pod.Status.Phase == status.Phase && isReady(&pod.Status) == isReady(status) && pod.Status.StartTime != nil && restarts(&pod.Status) == restarts(status) {
 		return nil
+	}
+	if status.StartTime == nil {
+		status.StartTime = new(metav1.Now())
 	}
 	changed := pod.DeepCopy()
 	changed.Status = *status
@@ -270,15 +281,9 @@ func restarts(status *corev1.PodStatus) (count int32) {
 }
 
 // end removes a pod whose containers have ended.
-func (k *kubelet) end(ctx context.Context, pod *corev1.Pod) error {
+func (k *kubelet) end(ctx context.Context, pod *corev1.Pod, c *containers) error {
 	if pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending {
-		status := pod.Status.DeepCopy()
-		status.Phase = corev1.PodSucceeded
-		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
-			status.Phase = corev1.PodFailed
-		}
-		setReady(status, false)
-		if err := k.report(ctx, pod, status); err != nil {
+		if err := k.report(ctx, pod, statusOver(pod, c)); err != nil {
 			return err
 		}
 	}
