@@ -19,7 +19,7 @@ type Workload struct {
 	Start, End time.Duration
 	// Work is the longest time that a pod works whose restart policy lets it finish.
 	Work time.Duration
-	// FailOneIn makes one in so many of these pods fail; 0 none.
+	// FailOneIn makes one in so many of these pods fail; 0 none. Those that are restarted then fail until Healthy only.
 	FailOneIn int
 	// UnreadyOneIn makes one in so many pods fail their readiness probe and recover, again and again, and a quarter as many not ready at
 	// all, and EvictOneIn has the kubelet evict one in so many, as it does when memory is short; 0 none. Both until Healthy.
@@ -129,7 +129,8 @@ func (n *Node) begin(c *containers, policy corev1.RestartPolicy) {
 	}
 	if policy != corev1.RestartPolicyAlways {
 		c.ends, c.exit = c.ready.Add(upTo(n.workload.Work)), 0
-		if oneIn(n.workload.FailOneIn) {
+		// One that is restarted whenever it fails might fail for ever.
+		if oneIn(n.workload.FailOneIn) && (policy == corev1.RestartPolicyNever || time.Now().Before(n.workload.Healthy)) {
 			c.exit = 1 + rand.Int32N(2)
 		}
 	}

@@ -20,7 +20,7 @@ func withPolicy(name string, policy corev1.RestartPolicy) *corev1.Pod {
 // A kubelet restarts what fails if the restart policy is OnFailure, and nothing that it has evicted.
 func TestContainersRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		node := NewNode("n", &Workload{Start: time.Second, Work: time.Second, FailOneIn: 1})
+		node := NewNode("n", &Workload{Start: time.Second, Work: time.Second, FailOneIn: 1, Healthy: time.Now().Add(time.Hour)})
 		again, never := withPolicy("again", corev1.RestartPolicyOnFailure), withPolicy("never", corev1.RestartPolicyNever)
 		for range 100 {
 			node.of(again)
@@ -30,6 +30,13 @@ func TestContainersRestart(t *testing.T) {
 		require.Greater(t, node.of(again).restarts, int32(20))
 		end, _ := node.of(again).over()
 		require.True(t, end.After(time.Now()))
+		node.workload.Healthy = time.Now()
+		for range 10 {
+			node.of(again)
+			time.Sleep(time.Second)
+		}
+		end, _ = node.of(again).over()
+		require.True(t, end.Before(time.Now()) && node.of(again).exit == 0)
 		require.Zero(t, node.of(never).restarts)
 		require.Positive(t, node.of(never).exit)
 		node.workload.FailOneIn, node.workload.EvictOneIn, node.workload.Work, node.workload.Healthy = 0, 1, time.Hour, time.Now().Add(time.Hour)
