@@ -130,15 +130,8 @@ func (s *shardRun) run(ctx context.Context, config swarm.Config) (err error) {
 	s.banner(config)
 
 	s.began, s.told = time.Now(), time.Now()
-	running, abandon := context.WithCancel(ctx)
-	defer abandon()
 	if s.problem == nil && !s.summary.Complete() {
-		swarm.Run(running, config, func(outcome swarm.Outcome) {
-			s.add(outcome)
-			if s.problem != nil {
-				abandon()
-			}
-		})
+		_ = swarm.Run(ctx, config, s.add)
 	}
 	if err := errors.Join(s.problem, s.file.Close()); err != nil {
 		return err
@@ -161,8 +154,9 @@ func (s *shardRun) take(result campaign.Result) (first bool) {
 	return s.summary.Add(result, s.flags.out)
 }
 
-// add takes an outcome of this process.
-func (s *shardRun) add(outcome swarm.Outcome) {
+// add takes an outcome of this process. After a problem it takes no more: the file may end in half
+// a line.
+func (s *shardRun) add(outcome swarm.Outcome) error {
 	result := campaign.Result{Verdict: outcome.Verdict}
 	for _, note := range outcome.Notes {
 		fmt.Fprintf(s.notes, "simrun: %s\n", note)
@@ -177,11 +171,10 @@ func (s *shardRun) add(outcome swarm.Outcome) {
 		s.problem = outcome.Err
 	}
 	if result.Outcome == "" || s.problem != nil {
-		return
+		return s.problem
 	}
-	if err := s.file.Append(result); err != nil {
-		s.problem = err
-		return
+	if s.problem = s.file.Append(result); s.problem != nil {
+		return s.problem
 	}
 	if s.flags.json {
 		_ = json.NewEncoder(s.out).Encode(result)
@@ -194,6 +187,7 @@ func (s *shardRun) add(outcome swarm.Outcome) {
 		s.told = time.Now()
 		fmt.Fprintf(s.notes, "%d of %d seeds, %d failed, %s\n", s.summary.Done, s.summary.Seeds, s.summary.Failed, s.pace())
 	}
+	return s.problem
 }
 
 // pace is the speed of this process.

@@ -1,7 +1,6 @@
 package simrun
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,18 +32,10 @@ func (f *runFlags) run(command *cobra.Command) error {
 	}
 	f.banner(command.ErrOrStderr(), config)
 
-	// A problem outside of the runs would also hit the next one.
-	ctx, abandon := context.WithCancel(command.Context())
-	defer abandon()
 	tally := newTally(f, command, config.Last-config.First+1)
 	start := time.Now()
-	swarm.Run(ctx, config, func(outcome swarm.Outcome) {
-		tally.add(outcome)
-		if tally.problem != nil {
-			abandon()
-		}
-	})
-	return tally.finish(command.Context().Err() != nil, time.Since(start))
+	problem := swarm.Run(command.Context(), config, tally.add)
+	return tally.finish(problem, command.Context().Err() != nil, time.Since(start))
 }
 
 // people is where to print for people: standard output, unless it is for JSON.
@@ -113,10 +104,7 @@ type tally struct {
 	simulated, wall, check float64
 	guarantees             map[string]int
 
-	// undetermined counts seeds that were two different runs; problem is why no more seeds can be
-	// run.
-	undetermined uint64
-	problem      error
+	undetermined uint64 // seeds that were two different runs
 }
 
 func newTally(f *runFlags, command *cobra.Command, total uint64) *tally {
@@ -131,7 +119,9 @@ func newTally(f *runFlags, command *cobra.Command, total uint64) *tally {
 	return t
 }
 
-func (t *tally) add(outcome swarm.Outcome) {
+// add counts and prints an outcome. It returns a problem outside of the runs, which would also hit
+// the next one.
+func (t *tally) add(outcome swarm.Outcome) (problem error) {
 	if t.bar != nil {
 		_ = t.bar.Add(1)
 	}
@@ -145,11 +135,11 @@ func (t *tally) add(outcome swarm.Outcome) {
 		t.say("%v", outcome.Err)
 	case errors.Is(outcome.Err, swarm.ErrOutside):
 		fmt.Fprintf(t.notes, "simrun: %v\n", outcome.Err)
-	case outcome.Err != nil && t.problem == nil:
-		t.problem = outcome.Err
+	default:
+		problem = outcome.Err
 	}
 	if v.Outcome == "" {
-		return
+		return problem
 	}
 	t.done++
 	t.outcomes[v.Outcome]++
@@ -162,6 +152,7 @@ func (t *tally) add(outcome swarm.Outcome) {
 		t.guarantees[guarantee]++
 	}
 	t.print(outcome)
+	return problem
 }
 
 func (t *tally) print(outcome swarm.Outcome) {
@@ -216,8 +207,8 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 	return strings.Join(words, " ")
 }
 
-// finish prints the totals and turns them into an exit code.
-func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
+// finish prints the totals and turns them into an exit code, unless a problem ended the range.
+func (t *tally) finish(problem error, interrupted bool, elapsed time.Duration) error {
 	if t.bar != nil {
 		_ = t.bar.Finish()
 	}
@@ -234,8 +225,8 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 	if interrupted {
 		t.say("  interrupted: the seeds that are missing were not run")
 	}
-	if t.problem != nil {
-		return t.problem
+	if problem != nil {
+		return problem
 	}
 	return seedsExit(failed > 0, t.undetermined > 0, inconclusive > 0 || t.done < t.total)
 }

@@ -2,7 +2,6 @@ package simrun
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,20 +52,18 @@ func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, e
 
 // runBuilt runs the seeds with a binary.
 func (f *runFlags) runBuilt(command *cobra.Command, v variant) error {
-	ctx, abandon := context.WithCancel(command.Context())
-	defer abandon()
-	var problem error
-	swarm.Run(ctx, v.config, func(outcome swarm.Outcome) {
-		if outcome.Err != nil && !errors.Is(outcome.Err, swarm.ErrOutside) && problem == nil {
-			problem = fmt.Errorf("%s: %w", v.name, outcome.Err)
-			abandon()
+	problem := swarm.Run(command.Context(), v.config, func(outcome swarm.Outcome) error {
+		if outcome.Err != nil && !errors.Is(outcome.Err, swarm.ErrOutside) {
+			return fmt.Errorf("%s: %w", v.name, outcome.Err)
 		}
-		if outcome.Verdict.Outcome != "" {
-			v.verdicts[outcome.Verdict.Seed] = outcome.Verdict
-			if f.json && problem == nil {
-				problem = json.NewEncoder(command.OutOrStdout()).Encode(outcome.Verdict)
-			}
+		if outcome.Verdict.Outcome == "" {
+			return nil
 		}
+		v.verdicts[outcome.Verdict.Seed] = outcome.Verdict
+		if f.json {
+			return json.NewEncoder(command.OutOrStdout()).Encode(outcome.Verdict)
+		}
+		return nil
 	})
 	return cmp.Or(problem, command.Context().Err())
 }

@@ -125,8 +125,7 @@ func TestARunThatTakesTooLongIsOneRun(t *testing.T) {
 				config.Limits.Run.Clock = 10 * time.Second
 			}
 			outcomes := map[linearizability.Outcome]int{}
-			swarm.Run(t.Context(), config, func(outcome swarm.Outcome) {
-				require.NoError(t, outcome.Err)
+			require.NoError(t, swarm.Run(t.Context(), config, func(outcome swarm.Outcome) error {
 				outcomes[outcome.Verdict.Outcome]++
 				if outcome.Verdict.Outcome == linearizability.Failed {
 					require.Contains(t, outcome.Report, says)
@@ -134,7 +133,8 @@ func TestARunThatTakesTooLongIsOneRun(t *testing.T) {
 					require.NoError(t, err)
 					require.Greater(t, len(recorded.Tape), 100)
 				}
-			})
+				return outcome.Err
+			}))
 			require.Greater(t, outcomes[linearizability.Failed], 0)
 			require.Greater(t, outcomes[linearizability.Passed], 0)
 		})

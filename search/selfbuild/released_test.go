@@ -43,10 +43,10 @@ func run(t *testing.T, release, edit, name string, kinds []string, first, last u
 		spec.Kinds = kinds
 	}
 	config := swarm.Config{Binary: worker, Spec: spec, First: first, Last: last, Out: t.TempDir(), Limits: swarm.DefaultLimits()}
-	swarm.Run(t.Context(), config, func(outcome swarm.Outcome) {
-		require.NoError(t, outcome.Err)
+	require.NoError(t, swarm.Run(t.Context(), config, func(outcome swarm.Outcome) error {
 		verdicts = append(verdicts, outcome.Verdict)
-	})
+		return outcome.Err
+	}))
 	require.Len(t, verdicts, int(last-first+1))
 	return verdicts
 }

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,14 +66,24 @@ type Outcome struct {
 }
 
 // Run runs all seeds and calls each with the outcomes, in no particular order
-// and one at a time, until ctx is done.
-func Run(ctx context.Context, config Config, each func(Outcome)) {
+// and one at a time, until ctx is done or each returns an error. It returns the first
+// such error; seeds in progress are interrupted then, and each gets what they still yield.
+func Run(ctx context.Context, config Config, each func(Outcome) error) (problem error) {
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
 	pool := NewPool(config.Binary, config.Limits)
 	defer pool.Close()
 	// The error is ctx's, which the caller knows.
 	_ = parallel.Run(ctx, config.Limits.Workers, config.seeds(),
 		func(ctx context.Context, seed uint64) (Outcome, error) { return config.run(ctx, pool, seed) },
-		func(_ uint64, outcome Outcome) error { each(outcome); return nil })
+		func(_ uint64, outcome Outcome) error {
+			if err := each(outcome); err != nil {
+				problem = cmp.Or(problem, err)
+				abandon()
+			}
+			return nil
+		})
+	return problem
 }
 
 // seeds returns an iterator over the seeds that are not skipped.
