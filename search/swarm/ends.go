@@ -149,8 +149,8 @@ func died(meaning error, seed uint64, cause fork.Cause, text string) error {
 	return fmt.Errorf("%w: seed %d: %w", meaning, seed, &Death{cause, text})
 }
 
-// Unfinished returns the violation of a run that ended its process.
-func Unfinished(err error) scenario.Violation {
+// unfinished returns the violation of a run that ended its process.
+func unfinished(err error) scenario.Violation {
 	death := &Death{Cause: fork.Exited}
 	errors.As(err, &death)
 	return scenario.Unfinished(string(death.Cause), err.Error(), scenario.Innermost(death.Text))

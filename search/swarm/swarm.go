@@ -132,7 +132,7 @@ func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) 
 	spec := job.Spec
 	known := Outcome{Verdict: first.Verdict, Report: first.Report}
 	if died != nil {
-		known = Outcome{Verdict: dead(spec, died), Report: died.Error()}
+		known = Outcome{Verdict: Dead(spec, died), Report: died.Error()}
 	}
 	if job.Folder == "" {
 		var err error
@@ -149,7 +149,7 @@ func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) 
 	case errors.Is(err, ErrOutside) && died != nil:
 		return Outcome{Err: err, Notes: second.Notes} // whether the run ended its process is not known
 	case errors.Is(err, ErrDied):
-		known = Outcome{Verdict: dead(spec, err), Report: err.Error(), Notes: second.Notes}
+		known = Outcome{Verdict: Dead(spec, err), Report: err.Error(), Notes: second.Notes}
 		known.Verdict.Folder = job.Folder
 		known.Err = known.Verdict.WriteVerdict(job.Folder, known.Report)
 		return known
@@ -174,12 +174,12 @@ func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outc
 	return outcome
 }
 
-// dead is the verdict on a run that ended its process.
-func dead(spec scenario.Spec, err error) scenario.Verdict {
+// Dead is the verdict on a run that ended its process.
+func Dead(spec scenario.Spec, err error) scenario.Verdict {
 	return scenario.Verdict{
 		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant, Use: spec.Use,
 		Outcome: linearizability.Failed, Faults: map[string]int{},
-		Violations: []scenario.Violation{Unfinished(err)},
+		Violations: []scenario.Violation{unfinished(err)},
 	}
 }
 

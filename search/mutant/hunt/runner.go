@@ -63,7 +63,7 @@ func runsIn(pool *swarm.Pool) runner {
 	return func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 		answer, err := pool.Do(ctx, swarm.Job{Spec: spec, Environment: environment(on, spec.Target)})
 		if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {
-			return died(spec, err), 0, nil
+			return verdict{Verdict: swarm.Dead(spec, err)}, 0, nil
 		}
 		v := verdict{Verdict: answer.Verdict}
 		if answer.Explored != nil {
@@ -104,14 +104,6 @@ type verdict struct {
 	scenario.Verdict
 	// steps is how many synchronisation points a search could decide at.
 	steps uint64
-}
-
-// died is the verdict on a run that killed its worker.
-func died(spec scenario.Spec, err error) verdict {
-	return verdict{Verdict: scenario.Verdict{
-		Seed: spec.Seed, Outcome: linearizability.Failed,
-		Violations: []scenario.Violation{swarm.Unfinished(err)},
-	}}
 }
 
 // guarantees returns the guarantees that the run broke, each once.
