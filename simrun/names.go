@@ -45,8 +45,7 @@ func knobNames() []named {
 }
 
 func mutantNames() []named {
-	all := slices.Concat(mutant.All(), mutant.Released(), mutant.ControlPlane(), mutant.Operator(), mutant.Variants())
-	return namesOf(all, func(m mutant.Mutant) named { return named{m.Name, m.Summary} })
+	return namesOf(mutant.Everything(), func(m mutant.Mutant) named { return named{m.Name, m.Summary} })
 }
 
 func faultNames() []named {

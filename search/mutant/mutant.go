@@ -73,10 +73,16 @@ func IsFix(name string) bool { return strings.HasPrefix(name, "fix-") }
 // ErrUnknown means that no mutant has the given name.
 var ErrUnknown = errors.New("unknown mutant")
 
+// Everything lists what can be built in: all mutants, including those of releases, of the control plane
+// and of the operator, and what is built in like one.
+func Everything() []Mutant {
+	return slices.Concat(mutants, released, ControlPlane(), Operator(), variants)
+}
+
 // Find returns the mutant of that name.
 func Find(name string) (Mutant, error) {
 	var names []string
-	for _, m := range slices.Concat(mutants, released, ControlPlane(), Operator(), variants) {
+	for _, m := range Everything() {
 		if m.Name == name {
 			return m, nil
 		}

@@ -1,9 +1,7 @@
 package mutant
 
-import "slices"
-
-// released are edits of the releases in cluster/released, whose builds have other edits than the
-// project's own.
+// released are edits of the releases in cluster/released. They are not part of All: they are built
+// into other binaries than the project's own.
 var released = []Mutant{
 	{
 		Name:    "kubernetes-0.26-A01-fixed",
@@ -54,7 +52,3 @@ var released = []Mutant{
 		Equivalent: "it fixes etcd-io/etcd #18089, as #18274 does in 3.5.16",
 	},
 }
-
-// Released lists the edits of released versions in a fixed order. They are not part of All: they
-// are built into other binaries.
-func Released() []Mutant { return slices.Clone(released) }

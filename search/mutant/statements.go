@@ -2,8 +2,8 @@ package mutant
 
 import "github.com/watchsim/watchsim/sim/overlay"
 
-// variants change how the code under test is scheduled, but not what it does. They can be combined
-// with every mutant.
+// variants are not mutants but can be built in like one: they change how the code under test is
+// scheduled, but not what it does. They can be combined with every mutant.
 var variants = []Mutant{{
 	Name: "statements",
 	Summary: "Goroutines can be overtaken between any two statements of caches, the etcd3 store, client-go's reflectors and etcd's client, " +
@@ -19,6 +19,3 @@ var variants = []Mutant{{
 		{Module: watchsim, Points: "cacher"},
 	},
 }}
-
-// Variants lists what is not a mutant but can be built in like one.
-func Variants() []Mutant { return variants }
