@@ -122,6 +122,7 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotInFunction)
 }
 
+// Every edit applies, alone and beside all others.
 func TestEveryMutantCanBeSwitched(t *testing.T) {
 	dirs := overlay.ModuleDirs(ours)
 	patches, err := Switched(dirs, All())
