@@ -134,30 +134,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return notHunted
 	}
-	if !slices.Contains([]string{"", tuned, heldOut}, o.half) {
-		fmt.Fprintf(stderr, "hunt: --half: expected %s or %s, found %q\n", tuned, heldOut, o.half)
-		return notHunted
-	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	switch {
-	case o.target == "http" && (!given["results"] || o.together):
-		fmt.Fprintln(stderr, "hunt: --target http: expected --results with a file of its own, as results of other scenarios do not count, and no --together, found", args)
-		return notHunted
-	case len(o.use) > 0 && (!given["results"] || o.suites):
-		fmt.Fprintln(stderr, "hunt: --use: expected --results with a file of its own, as results of other code do not count, and no --suites, found", args)
-		return notHunted
-	case flags.NArg() > 0 || o.probe < 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0:
-		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q\n", args)
-		return notHunted
-	}
-	chosen, err := choose(o)
-	if err == nil {
-		chosen, err = o.fitting(chosen, stdout)
-	}
 	var lost []string
+	err := o.check(flags, args)
 	if err == nil {
-		lost, err = hunt(ctx, o, chosen, stdout)
+		lost, err = hunt(ctx, o, stdout)
 	}
 	switch {
 	case err != nil:
@@ -168,6 +148,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return someLost
 	}
 	return allFound
+}
+
+// check returns an error for flags that do not go together.
+func (o options) check(flags *flag.FlagSet, args []string) error {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case !slices.Contains([]string{"", tuned, heldOut}, o.half):
+		return fmt.Errorf("--half: expected %s or %s, found %q", tuned, heldOut, o.half)
+	case o.target == "http" && (!given["results"] || o.together):
+		return fmt.Errorf("--target http: expected --results with a file of its own, as results of other scenarios do not count, and no --together, found %q", args)
+	case len(o.use) > 0 && (!given["results"] || o.suites):
+		return fmt.Errorf("--use: expected --results with a file of its own, as results of other code do not count, and no --suites, found %q", args)
+	case flags.NArg() > 0 || o.probe < 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0:
+		return fmt.Errorf("expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q", args)
+	}
+	return nil
 }
 
 // choose returns the mutants that the flags name, in the order of --only.
@@ -217,7 +214,14 @@ func isNamed(name, word string) bool {
 }
 
 // hunt makes the missing trials and returns what was not found.
-func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writer) (lost []string, err error) {
+func hunt(ctx context.Context, o options, stdout io.Writer) (lost []string, err error) {
+	chosen, err := choose(o)
+	if err == nil {
+		chosen, err = o.fitting(chosen, stdout)
+	}
+	if err != nil {
+		return nil, err
+	}
 	results, err := openResults(o.results)
 	if err != nil {
 		return nil, err
@@ -243,6 +247,9 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.compare(ctx, chosen)
 	default:
 		err = h.withPool(func() error { return h.mutants(ctx, chosen) })
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, errors.New("interrupted; what had ended is in " + o.results)
 	}
 	if err != nil {
 		return nil, err
@@ -304,7 +311,7 @@ func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 			same = append(same, []mutant.Mutant{m})
 		}
 	}
-	err := parallel.Each(ctx, h.options.jobs, same, func(ctx context.Context, same []mutant.Mutant) error {
+	return parallel.Each(ctx, h.options.jobs, same, func(ctx context.Context, same []mutant.Mutant) error {
 		for _, m := range same {
 			if err := h.mutant(ctx, m); err != nil {
 				return err
@@ -312,10 +319,6 @@ func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 		}
 		return nil
 	})
-	if ctx.Err() != nil {
-		return errors.New("interrupted; what had ended is in " + h.options.results)
-	}
-	return err
 }
 
 // shrinkAll shrinks a failing run of each mutant.

@@ -68,7 +68,7 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 	s, err := shrunk(ctx, binary, m, spec, *found)
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted; what had ended is in " + h.options.results)
+		return ctx.Err()
 	case errors.Is(err, swarm.ErrDied):
 		reason, _, _ := strings.Cut(err.Error(), "\n")
 		fmt.Fprintf(h.stdout, "%-24s leaves nothing to make smaller: %s\n", m.Name, reason)

@@ -51,9 +51,6 @@ func (h *hunter) suites(ctx context.Context, chosen []mutant.Mutant) error {
 	}
 	for _, pkg := range packages {
 		if err := h.suite(ctx, pkg, missing[pkg]); err != nil {
-			if ctx.Err() != nil {
-				return errors.New("interrupted; what had ended is in " + h.options.results)
-			}
 			return fmt.Errorf("the tests of %s: %w", pkg, err)
 		}
 	}
