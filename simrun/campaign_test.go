@@ -42,10 +42,10 @@ func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
 	c, stdout, notes := command(t, "merge", "out", "--json", "-o", "merged.jsonl")
 	c.Dir = dir
 	code = exitCode(t, c.Run())
-	content, err := os.ReadFile(filepath.Join(dir, "merged.jsonl"))
-	require.NoError(t, err, notes)
+	require.FileExists(t, filepath.Join(dir, "merged.jsonl"), notes)
+	results = wall.ReplaceAllString(content(t, dir, "merged.jsonl"), `"${1}_seconds":0`)
 	require.NoError(t, os.Remove(filepath.Join(dir, "merged.jsonl")))
-	return code, stdout.String(), wall.ReplaceAllString(string(content), `"${1}_seconds":0`)
+	return code, stdout.String(), results
 }
 
 // forgetfulCampaign has failing and inconclusive seeds.
@@ -58,10 +58,9 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	first := append(forgetfulCampaign, "--shard", "1/2", "--workers", "1", "--json")
 	killInTheMiddle(t, divided, first)
 	results := filepath.Join(divided, "out", campaign.Shard{Index: 1, Count: 2}.FileName())
-	content, err := os.ReadFile(results)
-	require.NoError(t, err)
-	require.NoError(t, os.Truncate(results, int64(len(content)-10)), "as if the kill had come in the middle of a line")
-	whole := bytes.Count(content[:len(content)-10], []byte("\n")) - 1 // but for the header
+	left := content(t, results)
+	require.NoError(t, os.Truncate(results, int64(len(left)-10)), "as if the kill had come in the middle of a line")
+	whole := strings.Count(left[:len(left)-10], "\n") - 1 // but for the header
 	require.Positive(t, whole)
 
 	stdout, notes := campaignExits(t, exitFailed, divided, first...)

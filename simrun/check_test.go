@@ -17,16 +17,14 @@ const exampleHistory = "../traces/testdata/history.jsonl"
 // histories writes one file for each exit code, named after it.
 func histories(t *testing.T) (path func(name string) string) {
 	t.Helper()
-	example, err := os.ReadFile(exampleHistory)
-	require.NoError(t, err)
-	dir := t.TempDir()
+	example, dir := content(t, exampleHistory), t.TempDir()
 	for name, damage := range map[string][2]string{
 		"passed":       {},
 		"failed":       {`"type":"DELETED"`, `"type":"MODIFIED"`},
 		"inconclusive": {},
 		"bad":          {`"return":3000000`, `"return":3`},
 	} {
-		text := strings.Replace(string(example), damage[0], damage[1], 1)
+		text := strings.Replace(example, damage[0], damage[1], 1)
 		if name == "inconclusive" {
 			text = `{"format":"watchsim.history","version":1}` + "\n" + `{"kind":"end","data":{"healed":0,"end":5,"revision":1,"records":0}}` + "\n"
 		}
@@ -117,8 +115,6 @@ func TestCheckAgreesWithTheRun(t *testing.T) {
 		folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*"))
 		require.NoError(t, err)
 		require.Len(t, folders, 1)
-		recorded, err := os.ReadFile(filepath.Join(folders[0], "verdict.json"))
-		require.NoError(t, err)
 		type verdict struct {
 			Outcome    string `json:"verdict"`
 			Violations []struct {
@@ -127,7 +123,7 @@ func TestCheckAgreesWithTheRun(t *testing.T) {
 			}
 		}
 		var run, again verdict
-		require.NoError(t, json.Unmarshal(recorded, &run))
+		require.NoError(t, json.Unmarshal([]byte(content(t, folders[0], "verdict.json")), &run))
 		code2, object, notes := simrun(t, "check", "--json", folders[0])
 		require.Equal(t, code, code2, notes)
 		require.NoError(t, json.Unmarshal([]byte(object), &again))

@@ -98,9 +98,10 @@ func files(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-func content(t *testing.T, dir, path string) string {
+// content reads the file whose path is these elements.
+func content(t *testing.T, path ...string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, path))
+	content, err := os.ReadFile(filepath.Join(path...))
 	require.NoError(t, err)
 	return string(content)
 }

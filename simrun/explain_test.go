@@ -42,10 +42,8 @@ func TestTwoHistoriesAreCompared(t *testing.T) {
 	stdout := simrunExits(t, exitPassed, "diff", path, path)
 	require.Contains(t, stdout, "the histories are the same")
 
-	whole, err := os.ReadFile(path)
-	require.NoError(t, err)
 	changed := filepath.Join(t.TempDir(), "changed.jsonl")
-	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(whole), `"return":3000000`, `"return":3000001`, 1)), 0o600))
+	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(content(t, path), `"return":3000000`, `"return":3000001`, 1)), 0o600))
 	stdout = simrunExits(t, exitFailed, "diff", path, changed)
 	require.Regexp(t, `the first divergence is after [0-9]+ moments that are the same`, stdout)
 	require.Contains(t, stdout, ">> 0.003s")

@@ -14,13 +14,11 @@ import (
 // TestNamesCannotTakeOverATerminal gives every command that prints what a history says
 // names that would move the cursor, reorder text, forge a line, or fill the screen.
 func TestNamesCannotTakeOverATerminal(t *testing.T) {
-	example, err := os.ReadFile(exampleHistory)
-	require.NoError(t, err)
-	dir := t.TempDir()
+	example, dir := content(t, exampleHistory), t.TempDir()
 	file := func(name string, replace ...string) string {
 		path := filepath.Join(dir, name)
-		text := strings.NewReplacer(replace...).Replace(string(example))
-		require.NotEqual(t, string(example), text)
+		text := strings.NewReplacer(replace...).Replace(example)
+		require.NotEqual(t, example, text)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
@@ -60,12 +58,10 @@ func TestNamesCannotTakeOverATerminal(t *testing.T) {
 // TestLinksToFoldersAreNotFollowed: links in a folder from somebody else are neither read nor
 // replaced.
 func TestLinksToFoldersAreNotFollowed(t *testing.T) {
-	example, err := os.ReadFile(exampleHistory)
-	require.NoError(t, err)
 	dir := t.TempDir()
 	folder, link, elsewhere := filepath.Join(dir, "folder"), filepath.Join(dir, "link"), filepath.Join(dir, "elsewhere")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "history.jsonl"), example, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "history.jsonl"), []byte(content(t, exampleHistory)), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "run.json"), []byte("{}"), 0o600))
 	require.NoError(t, os.WriteFile(elsewhere, []byte("kept"), 0o600))
 	require.NoError(t, os.Symlink(folder, link))
@@ -75,7 +71,5 @@ func TestLinksToFoldersAreNotFollowed(t *testing.T) {
 	}
 	code, _, stderr := simrun(t, "timeline", folder)
 	require.Zero(t, code, stderr)
-	kept, err := os.ReadFile(elsewhere)
-	require.NoError(t, err)
-	require.Equal(t, "kept", string(kept))
+	require.Equal(t, "kept", content(t, elsewhere))
 }

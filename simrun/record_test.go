@@ -149,10 +149,9 @@ func TestWhatIsRecordedCanBeJudged(t *testing.T) {
 	require.NoError(t, c.Process.Signal(os.Interrupt))
 	require.Equal(t, exitPassed, exitCode(t, c.Wait()), stderr)
 
-	whole, err := os.ReadFile(out)
-	require.NoError(t, err)
-	require.NotContains(t, string(whole), "s3cr3t")
-	require.NotContains(t, string(whole), "unfinished")
+	whole := content(t, out)
+	require.NotContains(t, whole, "s3cr3t")
+	require.NotContains(t, whole, "unfinished")
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(out), ".*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "files beside the history")
@@ -186,9 +185,7 @@ func TestRecordNeedsNoKubeconfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "history.jsonl")
 			simrunExits(t, exitPassed, append([]string{"record", "--resource", "pods", "--duration", "500ms", "-o", out}, row.arguments...)...)
-			history, err := os.ReadFile(out)
-			require.NoError(t, err)
-			require.Contains(t, string(history), `"server":"`+row.server+`"`)
+			require.Contains(t, content(t, out), `"server":"`+row.server+`"`)
 			require.Equal(t, row.token, api.authorization.Load())
 		})
 	}

@@ -40,9 +40,7 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 			require.Contains(t, stdout, row.says)
 			require.Contains(t, stdout, "the hash agrees: ")
 			for _, file := range []string{"tape.bin.zst", "plan.txt", "history.jsonl.zst", "decisions.txt.zst", "run.json"} {
-				recorded := content(t, folder, file)
-				replayed := content(t, folder, filepath.Join("replay", file))
-				require.Equal(t, string(recorded), string(replayed), file)
+				require.Equal(t, content(t, folder, file), content(t, folder, "replay", file), file)
 			}
 		})
 	}
@@ -79,9 +77,9 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 func TestReplayWritesDownWhatHappens(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	simrunExits(t, exitPassed, "replay", "--trace", folder)
-	text := content(t, folder, filepath.Join("replay", "trace.txt"))
-	require.Regexp(t, `(?m)^[0-9]+ at [0-9.hmµns]+: goroutine #[0-9]+ runs$`, string(text))
-	require.Contains(t, string(text), "cacher.(*Cacher).Watch", "the callers of what synchronises")
+	text := content(t, folder, "replay", "trace.txt")
+	require.Regexp(t, `(?m)^[0-9]+ at [0-9.hmµns]+: goroutine #[0-9]+ runs$`, text)
+	require.Contains(t, text, "cacher.(*Cacher).Watch", "the callers of what synchronises")
 	require.NoFileExists(t, filepath.Join(folder, "replay", "trace.gz"))
 }
 

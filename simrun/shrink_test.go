@@ -19,8 +19,7 @@ func failing(t *testing.T) string {
 }
 
 func verdictIn(t *testing.T, folder string) (verdict scenario.Verdict) {
-	text := content(t, folder, "verdict.json")
-	require.NoError(t, json.Unmarshal([]byte(text), &verdict))
+	require.NoError(t, json.Unmarshal([]byte(content(t, folder, "verdict.json")), &verdict))
 	return verdict
 }
 
@@ -40,8 +39,7 @@ func TestAFailureIsShrunkAndReplays(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, recorded.Tape, "goroutines take turns")
 	require.Equal(t, before.Violations[0].Guarantee, recorded.Spec.Reduced.Guarantee)
-	report := content(t, small, "report.txt")
-	require.Contains(t, string(report), "steps that clients take:")
+	require.Contains(t, content(t, small, "report.txt"), "steps that clients take:")
 
 	for range 3 {
 		stdout = simrunExits(t, exitFailed, "replay", small)

@@ -1,7 +1,6 @@
 package simrun
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,9 +15,7 @@ func TestScenariosThatAreTestsAreThere(t *testing.T) {
 		require.NoError(t, err)
 		var all strings.Builder
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			all.Write(text)
+			all.WriteString(content(t, file))
 		}
 		for _, one := range target.Scenarios {
 			require.Contains(t, all.String(), "\nfunc "+one.Test+"(t *testing.T)", one.Name)

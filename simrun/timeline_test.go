@@ -11,11 +11,9 @@ import (
 
 // TestTimelineIsWrittenWhereItIsAskedFor: beside the history, or to a file.
 func TestTimelineIsWrittenWhereItIsAskedFor(t *testing.T) {
-	text, err := os.ReadFile(exampleHistory)
-	require.NoError(t, err)
-	folder := t.TempDir()
+	text, folder := content(t, exampleHistory), t.TempDir()
 	history := filepath.Join(folder, "history.jsonl")
-	require.NoError(t, os.WriteFile(history, text, 0o600))
+	require.NoError(t, os.WriteFile(history, []byte(text), 0o600))
 	for name, row := range map[string]struct {
 		arguments []string
 		stdin     string
@@ -23,16 +21,14 @@ func TestTimelineIsWrittenWhereItIsAskedFor(t *testing.T) {
 	}{
 		"a file":         {[]string{history}, "", filepath.Join(folder, "timeline.html")},
 		"a folder":       {[]string{folder, "-o", filepath.Join(folder, "of-folder.html")}, "", filepath.Join(folder, "of-folder.html")},
-		"standard input": {[]string{"-", "-o", filepath.Join(folder, "of-stdin.html")}, string(text), filepath.Join(folder, "of-stdin.html")},
+		"standard input": {[]string{"-", "-o", filepath.Join(folder, "of-stdin.html")}, text, filepath.Join(folder, "of-stdin.html")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr strings.Builder
 			code := run(append([]string{"timeline"}, row.arguments...), strings.NewReader(row.stdin), &stdout, &stderr)
 			require.Zero(t, code, stderr.String())
 			require.Contains(t, stdout.String(), row.page)
-			page, err := os.ReadFile(row.page)
-			require.NoError(t, err)
-			require.Contains(t, string(page), "Content-Security-Policy")
+			require.Contains(t, content(t, row.page), "Content-Security-Policy")
 			require.FileExists(t, filepath.Join(folder, "reads.html"))
 		})
 	}

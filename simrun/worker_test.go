@@ -49,8 +49,8 @@ func TestARunThatMisbehavesIsOneRun(t *testing.T) {
 				}
 				bad++
 				require.Contains(t, stderr, row.says)
-				require.Contains(t, content(t, filepath.Join(out, folder), "report.txt"), row.says)
-				require.NotEmpty(t, content(t, filepath.Join(out, folder), "verdict.json"))
+				require.Contains(t, content(t, out, folder, "report.txt"), row.says)
+				require.NotEmpty(t, content(t, out, folder, "verdict.json"))
 			}
 			require.Greater(t, bad, 0)
 			require.Less(t, bad, 6, "some are to pass")
