@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -73,8 +74,10 @@ func Run(ctx context.Context, config Config, each func(Outcome) error) (problem 
 	defer abandon()
 	pool := NewPool(config.Binary, config.Limits)
 	defer pool.Close()
+	next, stop := iter.Pull(config.seeds())
+	defer stop()
 	// The error is ctx's, which the caller knows.
-	_ = parallel.Run(ctx, config.Limits.Workers, config.seeds(),
+	_ = parallel.Run(ctx, config.Limits.Workers, next,
 		func(ctx context.Context, seed uint64) (Outcome, error) { return config.run(ctx, pool, seed) },
 		func(_ uint64, outcome Outcome) error {
 			if err := each(outcome); err != nil {
@@ -86,18 +89,15 @@ func Run(ctx context.Context, config Config, each func(Outcome) error) (problem 
 	return problem
 }
 
-// seeds returns an iterator over the seeds that are not skipped.
-func (c Config) seeds() func() (uint64, bool) {
-	seed, more := c.First, true
-	return func() (uint64, bool) {
-		for more {
-			this := seed
-			seed, more = seed+1, seed != c.Last
-			if c.Skip == nil || !c.Skip(this) {
-				return this, true
+// seeds returns the seeds that are not skipped.
+func (c Config) seeds() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for seed := c.First; ; seed++ {
+			skip := c.Skip != nil && c.Skip(seed)
+			if !skip && !yield(seed) || seed == c.Last {
+				return
 			}
 		}
-		return 0, false
 	}
 }
 

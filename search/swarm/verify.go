@@ -22,13 +22,8 @@ var ErrNotDeterministic = errors.New("one seed was two different runs")
 // Everything that happens in the runs is written down: a difference may not show
 // again when they are repeated.
 func Verify(ctx context.Context, config Config) error {
-	var seeds []uint64
-	for seed := config.First; seed != config.Last; seed++ {
-		seeds = append(seeds, seed)
-	}
-	seeds = append(seeds, config.Last)
 	var found []error
-	for some := range slices.Chunk(seeds, openMax) {
+	for some := range slices.Chunk(slices.Collect(config.seeds()), openMax) {
 		differences, err := thereAndBack(ctx, config, some)
 		if err != nil {
 			return err
