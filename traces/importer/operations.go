@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -158,10 +157,10 @@ func (r *Recording) lostWrites() map[model.Key]int64 {
 
 // newestBefore returns a function that returns the newest revision of any object that anybody had observed by a time.
 func (r *Recording) newestBefore() func(time int64) int64 {
-	var all []moment
+	var all []model.Moment
 	see := func(rv, at int64) {
 		if at != model.Pending {
-			all = append(all, moment{at, rv})
+			all = append(all, model.Moment{Time: at, RV: rv})
 		}
 	}
 	for _, op := range r.operations {
@@ -176,21 +175,12 @@ func (r *Recording) newestBefore() func(time int64) int64 {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b moment) int { return cmp.Compare(a.time, b.time) })
-	for i := 1; i < len(all); i++ {
-		all[i].newest = max(all[i].newest, all[i-1].newest)
-	}
+	observed := model.NewStaircase(all)
 	return func(time int64) int64 {
-		i := sort.Search(len(all), func(i int) bool { return all[i].time > time })
-		if i == 0 {
-			return 0
-		}
-		return all[i-1].newest
+		newest, _ := observed.Before(time + 1)
+		return newest.RV
 	}
 }
-
-// moment is when a revision was observed.
-type moment struct{ time, newest int64 }
 
 // finishWrite gives a create or update the content of the version that it made. If it
 // made no version in etcd, the content is unique.
