@@ -1,9 +1,7 @@
 package timeline
 
 import (
-	"cmp"
-	"math"
-	"slices"
+	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -20,52 +18,44 @@ type commit struct {
 
 // commits returns one for each change.
 func commits(h *model.History) []commit {
-	authors := model.NewAuthors(h)
-	told := toldOf(h)
+	authors, told := model.NewAuthors(h), toldOf(h)
 	all := make([]commit, len(h.Truth.Changes))
-	next, by := len(told)-1, h.End
-	for i := len(all) - 1; i >= 0; i-- {
-		for ; next >= 0 && told[next].rv >= h.Truth.Changes[i].RV; next-- {
-			by = min(by, told[next].at)
-		}
-		all[i].by = by
-	}
 	from := int64(0)
 	for i := range all {
-		all[i].author = -1
-		if author, known := authors.Of(&h.Truth.Changes[i]); known {
-			all[i].author = author
+		change, by := &h.Truth.Changes[i], h.End
+		if at := sort.Search(len(told), func(j int) bool { return told[j].RV >= change.RV }); at < len(told) {
+			by = min(by, told[at].Time)
+		}
+		author, known := authors.Of(change)
+		if known {
 			from = max(from, h.Operations[author].Call)
+		} else {
+			author = -1
 		}
 		// A history that breaks a guarantee may show uncommitted changes.
-		all[i].from, all[i].by = min(from, all[i].by), max(from, all[i].by)
+		all[i] = commit{min(from, by), max(from, by), author}
 	}
 	return all
 }
 
-// told is a time at which a client learned that etcd had reached a revision.
-type told struct{ rv, at int64 }
-
-// toldOf returns the revisions that clients observed, in order. Those beyond the truth
-// do not count.
-func toldOf(h *model.History) []told {
-	most := h.Truth.Revision
-	if most == 0 {
-		most = math.MaxInt64
+// toldOf returns when clients learned that etcd had reached a revision. Those beyond the
+// truth do not count.
+func toldOf(h *model.History) model.Staircase {
+	var all []model.Moment
+	tell := func(rv, at int64) {
+		if rv > 0 && rv <= h.Truth.Revision {
+			all = append(all, model.Moment{Time: at, RV: rv})
+		}
 	}
-	var all []told
 	for op := range model.Each(h.Operations) {
-		if op.Err == model.OK && op.Return != model.Pending && op.ResultRV > 0 && op.ResultRV <= most {
-			all = append(all, told{op.ResultRV, op.Return})
+		if op.Err == model.OK && op.Return != model.Pending {
+			tell(op.ResultRV, op.Return)
 		}
 	}
 	for s := range model.Each(h.Streams) {
 		for event := range model.Each(s.Events) {
-			if event.RV > 0 && event.RV <= most {
-				all = append(all, told{event.RV, event.Time})
-			}
+			tell(event.RV, event.Time)
 		}
 	}
-	slices.SortFunc(all, func(a, b told) int { return cmp.Or(cmp.Compare(a.rv, b.rv), cmp.Compare(a.at, b.at)) })
-	return all
+	return model.NewStaircase(all)
 }
