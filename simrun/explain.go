@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -81,9 +82,7 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 		}
 		return f.explainTested(command, path, r)
 	}
-	config := scenario.OracleConfig()
-	config.Minimum = linearizability.Counts{}
-	verdict := judge.File(path, command.InOrStdin(), config)
+	verdict := judged(path, command.InOrStdin())
 	if verdict.Error != "" {
 		return errors.New(verdict.Error)
 	}
@@ -104,6 +103,13 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 	return map[judge.Severity]error{
 		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed),
 	}[verdict.Severity()]
+}
+
+// judged is the verdict on the history at a path, however little it holds.
+func judged(path string, stdin io.Reader) judge.Verdict {
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.Counts{}
+	return judge.File(path, stdin, config)
 }
 
 // decisions prints which decisions a failing run needs. Its intermediate runs go to a temporary
@@ -215,9 +221,7 @@ const maxPoints = 4 << 20
 // moments returns when the violation shows in the run of a folder, and when the request came in
 // whose answer it is, both on the history's clock. They are 0 if that is not known.
 func moments(folder, guarantee string) (shows, asked time.Duration) {
-	config := scenario.OracleConfig()
-	config.Minimum = linearizability.Counts{}
-	for _, violation := range judge.File(folder, nil, config).Violations {
+	for _, violation := range judged(folder, nil).Violations {
 		if violation.Guarantee != guarantee {
 			continue
 		}

@@ -51,15 +51,6 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 	if err != nil {
 		return err
 	}
-	chosen, mutants, err := f.testedScenario(t)
-	if err != nil {
-		return err
-	}
-	name := chosen.Name
-	uses, err := selfbuild.ParseUses(f.use...)
-	if err != nil {
-		return fmt.Errorf("--use: %w", err)
-	}
 	if _, err := workerLimits(f.workers); err != nil {
 		return err
 	}
@@ -73,19 +64,19 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 		}
 	}
 	notes := command.ErrOrStderr()
-	binary, err := builtTests(notes, t, uses, mutants)
+	chosen, binary, err := f.builtTests(notes, t)
 	if err != nil {
 		return err
 	}
-	asked := testedRun{Target: t.Name, Scenario: name, Mutants: f.mutants, Use: f.use, Seeds: fmt.Sprintf("%d-%d", first, last), Faults: kinds}
-	folder, err := scenario.NewFolder(filepath.Join(f.out, fmt.Sprintf("%s-%s-%s", t.Name, name, asked.Seeds)))
+	asked := testedRun{Target: t.Name, Scenario: chosen.Name, Mutants: f.mutants, Use: f.use, Seeds: fmt.Sprintf("%d-%d", first, last), Faults: kinds}
+	folder, err := scenario.NewFolder(filepath.Join(f.out, fmt.Sprintf("%s-%s-%s", t.Name, chosen.Name, asked.Seeds)))
 	if err == nil {
 		err = asked.write(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
 	}
-	fmt.Fprintf(notes, "watchsim  target %s  scenario %s  seeds %d to %d\n  artifacts   %s\n", t.Name, name, first, last, shown(folder))
+	fmt.Fprintf(notes, "watchsim  target %s  scenario %s  seeds %d to %d\n  artifacts   %s\n", t.Name, chosen.Name, first, last, shown(folder))
 	err = asked.run(command.Context(), f.people(command), folder, binary, chosen.Test, f.workers)
 	if !f.json {
 		return err
@@ -97,23 +88,31 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 	return cmp.Or(err, missing)
 }
 
-// builtTests returns the binary with the tests of a target.
-func builtTests(notes io.Writer, t *selfbuild.Tested, uses []selfbuild.Use, mutants []mutant.Mutant) (string, error) {
-	return built(notes, "target "+t.Name, func(progress selfbuild.Progress) (string, error) {
+// builtTests returns the scenario to run, and the binary with the tests of its target.
+func (f *runFlags) builtTests(notes io.Writer, t *selfbuild.Tested) (chosen selfbuild.TestedScenario, binary string, err error) {
+	chosen, mutants, err := f.testedScenario(t)
+	if err != nil {
+		return chosen, "", err
+	}
+	uses, err := selfbuild.ParseUses(f.use...)
+	if err != nil {
+		return chosen, "", fmt.Errorf("--use: %w", err)
+	}
+	binary, err = built(notes, "target "+t.Name, func(progress selfbuild.Progress) (string, error) {
 		return selfbuild.BuildTests(progress, t.Tests, uses, mutants)
 	})
+	return chosen, binary, err
 }
 
 // testedScenario returns the requested scenario, or else the first that can have the mutants, and the mutants to
 // build with: none if none is requested.
-func (f *runFlags) testedScenario(t *selfbuild.Tested) (selfbuild.TestedScenario, []mutant.Mutant, error) {
+func (f *runFlags) testedScenario(t *selfbuild.Tested) (chosen selfbuild.TestedScenario, all []mutant.Mutant, err error) {
 	if f.scenario != "" {
 		known := namesOf(t.Scenarios, func(one selfbuild.TestedScenario) named { return named{one.Name, one.Summary} })
 		if err := checkName("scenario", f.scenario, known); err != nil {
-			return selfbuild.TestedScenario{}, nil, err
+			return chosen, nil, err
 		}
 	}
-	var all []mutant.Mutant
 	if len(f.mutants) > 0 {
 		all = t.ToChoose(f.mutants...)
 	}
@@ -121,16 +120,16 @@ func (f *runFlags) testedScenario(t *selfbuild.Tested) (selfbuild.TestedScenario
 	for _, name := range f.mutants {
 		at := slices.IndexFunc(all, func(m mutant.Mutant) bool { return m.Name == name })
 		if at < 0 {
-			return selfbuild.TestedScenario{}, nil, fmt.Errorf("--mutant: expected one of target %s, which `simrun mutants` lists, found %q", t.Name, name)
+			return chosen, nil, fmt.Errorf("--mutant: expected one of target %s, which `simrun mutants` lists, found %q", t.Name, name)
 		}
 		can = slices.DeleteFunc(can, func(one selfbuild.TestedScenario) bool { return !one.Has(all[at]) })
 	}
 	asked := slices.DeleteFunc(slices.Clone(can), func(one selfbuild.TestedScenario) bool { return f.scenario != "" && one.Name != f.scenario })
 	switch {
 	case len(can) == 0:
-		return selfbuild.TestedScenario{}, nil, fmt.Errorf("--mutant: expected mutants that one scenario of target %s has, found %s", t.Name, strings.Join(f.mutants, ", "))
+		return chosen, nil, fmt.Errorf("--mutant: expected mutants that one scenario of target %s has, found %s", t.Name, strings.Join(f.mutants, ", "))
 	case len(asked) == 0:
-		return selfbuild.TestedScenario{}, nil, fmt.Errorf("--scenario: expected %s, whose API servers can have the mutant %s, found %s", can[0].Name, strings.Join(f.mutants, ", "), f.scenario)
+		return chosen, nil, fmt.Errorf("--scenario: expected %s, whose API servers can have the mutant %s, found %s", can[0].Name, strings.Join(f.mutants, ", "), f.scenario)
 	}
 	return asked[0], all, nil
 }

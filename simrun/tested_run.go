@@ -20,8 +20,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
-	"github.com/watchsim/watchsim/search/selfbuild"
-	"github.com/watchsim/watchsim/traces/judge"
 )
 
 // testedRun is a request to run a target's tests, as testedFile in the run's folder stores it.
@@ -124,20 +122,12 @@ func (f *replayFlags) replayTested(command *cobra.Command, folder string, r test
 	if failure == nil {
 		return fmt.Errorf("%s: expected a run that has failed, found seeds %s, which have passed", folder, r.Seeds)
 	}
-	flags := runFlags{target: r.Target, scenario: r.Scenario, mutants: r.Mutants}
+	flags := runFlags{target: r.Target, scenario: r.Scenario, mutants: r.Mutants, use: r.Use}
 	t := flags.testedTarget()
 	if t == nil {
 		return fmt.Errorf("%s: expected a target of tests in %s, found %q", folder, testedFile, r.Target)
 	}
-	chosen, mutants, err := flags.testedScenario(t)
-	if err != nil {
-		return err
-	}
-	uses, err := selfbuild.ParseUses(r.Use...)
-	if err != nil {
-		return err
-	}
-	binary, err := builtTests(command.ErrOrStderr(), t, uses, mutants)
+	chosen, binary, err := flags.builtTests(command.ErrOrStderr(), t)
 	if err != nil {
 		return err
 	}
@@ -194,10 +184,8 @@ func (f *explainFlags) explainTested(command *cobra.Command, folder string, r te
 	}
 	slices.Sort(histories)
 	fmt.Fprintf(out, "seed %d of %s %s has failed (hash %s)\n", failure.ShownSeed, r.Target, r.Scenario, failure.ShownHash)
-	config := scenario.OracleConfig()
-	config.Minimum = linearizability.Counts{}
 	for _, path := range histories {
-		verdict := judge.File(path, nil, config)
+		verdict := judged(path, nil)
 		if verdict.Error != "" {
 			return errors.New(verdict.Error)
 		}
