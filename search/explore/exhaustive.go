@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -154,11 +155,6 @@ func (e *Exhaustive) Exhausted() string {
 		return ""
 	case e.Beyond == 0:
 		return "every schedule there is"
-	default:
-		deviations := "deviations"
-		if e.bound == 1 {
-			deviations = "deviation"
-		}
-		return fmt.Sprintf("every schedule with at most %d %s from the default one", e.bound, deviations)
 	}
+	return fmt.Sprintf("every schedule with at most %s from the default one", model.Plural(e.bound, "deviation"))
 }
