@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchsim/watchsim/linearizability/explain"
@@ -42,11 +41,7 @@ func (s *Summary) Report() string {
 
 func (s *Summary) reportMissing(b *strings.Builder) {
 	if len(s.MissingShards) > 0 {
-		shards := make([]string, len(s.MissingShards))
-		for i, shard := range s.MissingShards {
-			shards[i] = strconv.Itoa(shard)
-		}
-		fmt.Fprintln(b, explain.Wrap(0, "missing shards: "+strings.Join(shards, ", ")))
+		fmt.Fprintln(b, explain.Wrap(0, "missing shards: "+listed(s.MissingShards)))
 	}
 	if missing := s.Seeds - s.Done; missing > 0 && len(s.MissingSeeds) > 0 {
 		fmt.Fprintf(b, "missing seeds: %s\n", seedList(s.MissingSeeds, missing))
@@ -80,13 +75,17 @@ func (s *Summary) reportGroup(b *strings.Builder, group *Group) {
 
 // seedList lists the lowest of a number of seeds.
 func seedList(lowest []uint64, count uint64) string {
-	words := make([]string, len(lowest))
-	for i, seed := range lowest {
-		words[i] = strconv.FormatUint(seed, 10)
-	}
-	list := strings.Join(words, ", ")
+	list := listed(lowest)
 	if more := count - uint64(len(lowest)); more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list
+}
+
+func listed[T any](numbers []T) string {
+	words := make([]string, len(numbers))
+	for i, number := range numbers {
+		words[i] = fmt.Sprint(number)
+	}
+	return strings.Join(words, ", ")
 }
