@@ -243,10 +243,10 @@ func TestResultsAreReadAgain(t *testing.T) {
 
 	again, err := openResults(path)
 	require.NoError(t, err)
-	require.Len(t, again.trials(bug), 1)
+	require.Len(t, trialsOf(again.all, bug), 1)
 	require.NoError(t, again.add(result{Mutant: bug.Name, Key: keyOf(bug), Trial: 1, Seeds: 9}))
-	require.Len(t, again.trials(bug), 1)
-	require.Equal(t, 9, again.trials(bug)[0].Seeds, "the trial as it was made last")
+	require.Len(t, trialsOf(again.all, bug), 1)
+	require.Equal(t, 9, trialsOf(again.all, bug)[0].Seeds, "the trial as it was made last")
 	again.close()
 
 	edited := bug

@@ -278,7 +278,7 @@ func hunt(ctx context.Context, o options, stdout io.Writer) (lost []string, err 
 	if !o.suites && !o.shrink && !o.comparing() {
 		fmt.Fprint(stdout, sharesOf(chosen, results.all))
 		for _, m := range chosen {
-			if reason := judge(m, results.trials(m)); reason != "" {
+			if reason := judge(m, h.trials(m)); reason != "" {
 				lost = append(lost, reason)
 			}
 		}

@@ -109,9 +109,6 @@ func keyOf(m mutant.Mutant) string {
 	return fmt.Sprintf("%08x", hash(append(words, m.Breaks...)...))
 }
 
-// trials returns the trials of a mutant's current edit.
-func (r *results) trials(m mutant.Mutant) []result { return trialsOf(r.all, m) }
-
 // trialsOf returns each trial of simrun's own strategy once: the last one, if it was repeated with
 // more seeds.
 func trialsOf(all []result, m mutant.Mutant) []result { return trialsBy(all, m, "") }

@@ -54,7 +54,7 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 	}
 	for _, m := range chosen {
 		for trial := range h.options.trials {
-			if trial < len(h.results.trials(m)) {
+			if trial < len(h.trials(m)) {
 				continue
 			}
 			r, err := h.testedTrial(ctx, binary, t.Test(m), m, trial+1)
@@ -75,7 +75,7 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 	}
 	found := 0
 	for _, m := range chosen {
-		if seeds, _, _ := detections(h.results.trials(m)); len(seeds) > 0 {
+		if seeds, _, _ := detections(h.trials(m)); len(seeds) > 0 {
 			found++
 		}
 	}

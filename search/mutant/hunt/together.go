@@ -15,7 +15,7 @@ import (
 // analysis. Each trial of a mutant ends with the seed that found it, or when time runs out: the --time of one mutant, for each
 // of them.
 func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen []mutant.Mutant) error {
-	left := slices.DeleteFunc(slices.Clone(chosen), func(m mutant.Mutant) bool { return len(h.results.trials(m)) > 0 })
+	left := slices.DeleteFunc(slices.Clone(chosen), func(m mutant.Mutant) bool { return len(h.trials(m)) > 0 })
 	all, seconds, last := len(left), 0.0, uint64(h.options.seeds)
 	budget := h.options.time.Seconds() * float64(all)
 	next := uint64(1)
