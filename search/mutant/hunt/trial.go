@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
@@ -182,7 +184,7 @@ func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes 
 func (r result) text() string {
 	var words []string
 	if r.Found > 0 {
-		words = append(words, fmt.Sprintf("seed %d, the %s, breaks %s", r.Found, ordinal(r.Seeds), strings.Join(r.Guarantees, ", ")))
+		words = append(words, fmt.Sprintf("seed %d, the %s, breaks %s", r.Found, humanize.Ordinal(r.Seeds), strings.Join(r.Guarantees, ", ")))
 	} else {
 		words = append(words, fmt.Sprintf("nothing in %d seeds", r.Seeds))
 	}
@@ -223,19 +225,6 @@ func undecidedText(all []undecided) string {
 		fmt.Fprintf(&b, ", %s%s: %s", strings.Join(named, " "), more, reason)
 	}
 	return b.String()
-}
-
-func ordinal(n int) string {
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-	case n%10 == 1:
-		return fmt.Sprintf("%dst", n)
-	case n%10 == 2:
-		return fmt.Sprintf("%dnd", n)
-	case n%10 == 3:
-		return fmt.Sprintf("%drd", n)
-	}
-	return fmt.Sprintf("%dth", n)
 }
 
 // withoutEffect reports whether no run of these trials noticed the edit.
