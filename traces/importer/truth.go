@@ -1,9 +1,9 @@
 package importer
 
 import (
-	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -96,8 +96,7 @@ func (t *truth) add(key model.Key, rv int64, deleted bool) *version {
 	}
 	t.used[rv] = key
 	v := &version{rv: rv, deleted: deleted, object: model.Object{Namespace: key.Namespace, Name: key.Name, RV: rv}}
-	i, _ := t.search(key, rv)
-	t.versions[key] = slices.Insert(t.versions[key], i, v)
+	t.versions[key] = slices.Insert(t.versions[key], t.after(key, rv), v)
 	return v
 }
 
@@ -115,28 +114,26 @@ func (t *truth) deletionOf(key model.Key, uid string) int64 {
 	return 0
 }
 
-func (t *truth) search(key model.Key, rv int64) (int, bool) {
-	return slices.BinarySearchFunc(t.versions[key], rv, func(v *version, rv int64) int { return cmp.Compare(v.rv, rv) })
+// after returns the index of the first version after a revision.
+func (t *truth) after(key model.Key, rv int64) int {
+	versions := t.versions[key]
+	return sort.Search(len(versions), func(i int) bool { return versions[i].rv > rv })
 }
 
 // at returns the version of exactly that revision, nil if there is none.
 func (t *truth) at(key model.Key, rv int64) *version {
-	if i, exact := t.search(key, rv); exact {
-		return t.versions[key][i]
+	if v := t.current(key, rv); v != nil && v.rv == rv {
+		return v
 	}
 	return nil
 }
 
 // current returns the version that was current at a revision, nil if there is none.
 func (t *truth) current(key model.Key, rv int64) *version {
-	i, exact := t.search(key, rv)
-	if exact {
-		i++
+	if i := t.after(key, rv); i > 0 {
+		return t.versions[key][i-1]
 	}
-	if i == 0 {
-		return nil
-	}
-	return t.versions[key][i-1]
+	return nil
 }
 
 // follows reports whether the version at rv is the next one of its object after the one at before.
@@ -147,14 +144,10 @@ func (t *truth) follows(key model.Key, before, rv int64) bool {
 
 // next returns the first version after a revision, nil if there is none.
 func (t *truth) next(key model.Key, rv int64) *version {
-	i, exact := t.search(key, rv)
-	if exact {
-		i++
+	if i := t.after(key, rv); i < len(t.versions[key]) {
+		return t.versions[key][i]
 	}
-	if i == len(t.versions[key]) {
-		return nil
-	}
-	return t.versions[key][i]
+	return nil
 }
 
 // known reports whether etcd's output is complete for an object at a revision.
