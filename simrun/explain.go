@@ -70,9 +70,6 @@ func explainCommand() *cobra.Command {
 }
 
 func (f *explainFlags) explain(command *cobra.Command, path string) error {
-	if _, err := workerLimits(f.workers); err != nil {
-		return err
-	}
 	if f.budget < 0 {
 		return fmt.Errorf("--budget: expected a time of at least zero, found %v", f.budget)
 	}
@@ -174,11 +171,7 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	if err != nil {
 		return explained, run, err
 	}
-	limits, err := workerLimits(f.workers)
-	if err != nil {
-		return explained, run, err
-	}
-	pool := swarm.NewPool(binary, limits)
+	pool := swarm.NewPool(binary, workerLimits(f.workers))
 	defer pool.Close()
 	shows, _ := moments(folder, guarantee)
 	lastBefore := sort.Search(len(decisions), func(i int) bool { return decisions[i].At > recorded.Began+shows })

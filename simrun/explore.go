@@ -163,10 +163,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	limits, err := workerLimits(f.workers)
-	if err != nil {
-		return err
-	}
+	limits := workerLimits(f.workers)
 	binary, err := binaryFor(command.ErrOrStderr(), spec)
 	if err != nil {
 		return err

@@ -73,7 +73,27 @@ func (f *runFlags) registerSpec(command *cobra.Command) {
 }
 
 func registerWorkers(command *cobra.Command, workers *int) {
-	command.Flags().IntVar(workers, "workers", swarm.DefaultLimits().Workers, "number of worker processes")
+	*workers = swarm.DefaultLimits().Workers
+	command.Flags().Var((*workerCount)(workers), "workers", "number of worker processes")
+}
+
+// workerCount is the value of --workers.
+type workerCount int
+
+// String implements pflag.Value.
+func (w *workerCount) String() string { return strconv.Itoa(int(*w)) }
+
+// Type implements pflag.Value.
+func (*workerCount) Type() string { return "int" }
+
+// Set implements pflag.Value.
+func (w *workerCount) Set(text string) error {
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 1 {
+		return fmt.Errorf("expected at least 1 worker, found %s", text)
+	}
+	*w = workerCount(number)
+	return nil
 }
 
 func registerVerbose(command *cobra.Command, verbose *bool) {
@@ -81,13 +101,10 @@ func registerVerbose(command *cobra.Command, verbose *bool) {
 }
 
 // workerLimits are the usual limits for a number of workers.
-func workerLimits(workers int) (swarm.Limits, error) {
+func workerLimits(workers int) swarm.Limits {
 	limits := swarm.DefaultLimits()
-	if workers < 1 {
-		return limits, fmt.Errorf("--workers: expected at least 1 worker, found %d", workers)
-	}
 	limits.Workers = workers
-	return limits, nil
+	return limits
 }
 
 // spec turns the flags into a spec without a seed.
@@ -285,11 +302,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 	if err := spec.Validate(); err != nil {
 		return swarm.Config{}, f.ofPlan(err)
 	}
-	limits, err := workerLimits(f.workers)
-	if err != nil {
-		return swarm.Config{}, err
-	}
-	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
+	limits := workerLimits(int(min(uint64(f.workers), last-first+1)))
 	binary, err := binaryFor(notes, spec)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,

@@ -57,9 +57,6 @@ func shrinkCommand() *cobra.Command {
 }
 
 func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
-	if _, err := workerLimits(f.workers); err != nil {
-		return err
-	}
 	if f.budget <= 0 {
 		return fmt.Errorf("--budget: expected a time above zero, found %v", f.budget)
 	}
@@ -116,11 +113,7 @@ func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 
 // search shrinks the run and shows progress on standard error.
 func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink.Case) (shrink.Result, time.Duration, error) {
-	limits, err := workerLimits(f.workers)
-	if err != nil {
-		return shrink.Result{}, 0, err
-	}
-	pool := swarm.NewPool(binary, limits)
+	pool := swarm.NewPool(binary, workerLimits(f.workers))
 	defer pool.Close()
 	notes := command.ErrOrStderr()
 	fmt.Fprintf(notes, "keeping %s broken; %d workers, %v of real time; Ctrl-C keeps the best so far\n", f.guarantee, f.workers, f.budget)

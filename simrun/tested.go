@@ -51,9 +51,6 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 	if err != nil {
 		return err
 	}
-	if _, err := workerLimits(f.workers); err != nil {
-		return err
-	}
 	kinds := strings.TrimPrefix(f.faults, "all")
 	if kinds != "" && kinds != "none" {
 		known := namesOf(append(simtest.Kinds(simtest.Config{KMS: true}), "none", "all"), func(kind string) named { return named{name: kind} })

@@ -155,7 +155,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"other scenario of tests":   {"--target controlplane --seed 1 --scenario storm", `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, service-churn, job-storm, crd-conversion, rollout`},
 		"tests of no mutant":        {"--target controlplane --seed 1 --mutant sunshine", "--mutant: expected one of target controlplane, which `simrun mutants` lists, found \"sunshine\""},
 		"tests of another's mutant": {"--target controlplane --seed 1 --mutant cacher-A01", "--mutant: expected mutants that one scenario of target controlplane has, found cacher-A01"},
-		"tests by nobody":           {"--target controlplane --seed 1 --workers 0", "--workers: expected at least 1 worker, found 0"},
+		"tests by nobody":           {"--target controlplane --seed 1 --workers 0", "expected at least 1 worker, found 0"},
 		"tests of no kind":          {"--target controlplane --seed 1 --faults sunshine", `--faults: unknown kind "sunshine"`},
 		"tests with a plan":         {"--target controlplane --seed 1 --faults plan.txt", "--faults: "},
 		"tests of no module":        {"--target controlplane --seed 1 --use k8s.io/where", "--use: "},
