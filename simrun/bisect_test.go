@@ -70,6 +70,7 @@ func TestWrongUseStopsGitBisect(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"bisect", "--no-such-flag"}, {"bisect"}, {"bisect", "--seeds", "1-3"}, {"bisect", "--seeds", "1-3", "--use", "k8s.io/apiserver"},
 		{"bisect", "--seeds", "1-3", "--guarantee", "none", "--use", "k8s.io/apiserver=v0.37.1"},
+		{"bisect", "--seeds", "1-3", "--workers", "0", "--use", "k8s.io/apiserver=v0.37.1"},
 	} {
 		code, _, stderr := runHere(append(arguments, "--out", t.TempDir())...)
 		require.Equal(t, exitAbort, code, stderr)

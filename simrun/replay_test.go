@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/traces"
 )
 
@@ -85,18 +86,14 @@ func TestReplayWritesDownWhatHappens(t *testing.T) {
 
 func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
-	path := filepath.Join(folder, "tape.bin")
-	content, err := traces.ReadFile(path)
+	recorded, err := scenario.Load(folder)
 	require.NoError(t, err)
-	tape, err := traces.ReadTape(bytes.NewReader(content))
-	require.NoError(t, err)
-
 	for _, tenth := range []int{1, 5, 9} {
-		changed := traces.Tape{Seed: tape.Seed, Decisions: bytes.Clone(tape.Decisions)}
+		changed := traces.Tape{Seed: recorded.Spec.Seed, Decisions: bytes.Clone(recorded.Tape)}
 		changed.Decisions[len(changed.Decisions)*tenth/10] ^= 1
 		var file bytes.Buffer
 		require.NoError(t, traces.WriteTape(&file, changed))
-		require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "tape.bin"), file.Bytes(), 0o600))
 
 		stdout := simrunExits(t, exitInconclusive, "replay", folder)
 		require.Contains(t, stdout, "the replay differs: ")

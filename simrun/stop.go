@@ -1,7 +1,6 @@
 package simrun
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/swarm"
-	"github.com/watchsim/watchsim/traces"
 )
 
 // stop replays a run up to a place in it.
@@ -62,17 +60,13 @@ const lastShown = 8
 
 // stopped shows what a stopped run was doing.
 func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Recorded, job swarm.Job, answer swarm.Answer, began time.Duration) error {
-	tape, err := traces.ReadFile(filepath.Join(job.Folder, "tape.bin"))
-	if err != nil {
-		return err
-	}
-	followed, err := traces.ReadTape(bytes.NewReader(tape))
+	followed, err := scenario.Load(job.Folder)
 	if err != nil {
 		return err
 	}
 	at := time.Duration(answer.Verdict.SimulatedSeconds*float64(time.Second)) - began
 	fmt.Fprintf(out, "STOPPED  seed %d at %.6fs, after %d decisions\n", recorded.Spec.Seed, at.Seconds(), answer.Verdict.Decisions)
-	if !follows(followed.Decisions, recorded.Tape) {
+	if !follows(followed.Tape, recorded.Tape) {
 		fmt.Fprintln(out, "  the replay differs: these are not the decisions that were recorded;\n  the code or the toolchain is not the one that recorded them")
 		if err := firstDifference(out, folder, job.Folder, recorded.Build); err != nil {
 			return err
