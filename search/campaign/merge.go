@@ -154,12 +154,12 @@ func (m *Merged) findMissing() {
 	}
 	next := m.First
 	for _, line := range m.lines {
-		for ; next < line.seed && len(m.MissingSeeds) < SeedsShown; next++ {
+		for ; next < line.seed && len(m.MissingSeeds) < seedsShown; next++ {
 			m.MissingSeeds = append(m.MissingSeeds, next)
 		}
 		next = line.seed + 1
 	}
-	for left := m.Seeds - m.Done - uint64(len(m.MissingSeeds)); left > 0 && len(m.MissingSeeds) < SeedsShown; left-- {
+	for left := m.Seeds - m.Done - uint64(len(m.MissingSeeds)); left > 0 && len(m.MissingSeeds) < seedsShown; left-- {
 		m.MissingSeeds = append(m.MissingSeeds, next)
 		next++
 	}

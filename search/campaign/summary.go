@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// SeedsShown is how many seeds of a group, or missing ones, a summary names: the lowest.
-const SeedsShown = 10
+// seedsShown is how many seeds of a group, or missing ones, a summary names: the lowest.
+const seedsShown = 10
 
 // Summary is the summary of a campaign's results. It does not depend on the order of results, on
 // how the campaign was divided, or on real time.
@@ -168,11 +168,11 @@ func (s *Summary) addFailure(result Result, folder string) (first bool) {
 // lowest adds a seed to the lowest seeds.
 func lowest(seeds []uint64, seed uint64) []uint64 {
 	i, _ := slices.BinarySearch(seeds, seed)
-	if i == SeedsShown {
+	if i == seedsShown {
 		return seeds
 	}
 	seeds = slices.Insert(seeds, i, seed)
-	return seeds[:min(len(seeds), SeedsShown)]
+	return seeds[:min(len(seeds), seedsShown)]
 }
 
 // finish sorts what was added, and drops artifacts that do not exist.

@@ -16,7 +16,7 @@ import (
 // come first, that loses nothing within the bound.
 //
 // A run that reaches the same state as an earlier one, or ends its window like one, has the same verdict, so it
-// may end there: see [Outcome]. One in FollowOneIn, drawn by its deviations, is judged nevertheless, to check
+// may end there: see [Outcome]. One in followOneIn, drawn by its deviations, is judged nevertheless, to check
 // that.
 type Exhaustive struct {
 	// FromKnown makes deviations be tried from every state, however often it was reached. Then the
@@ -56,8 +56,8 @@ type Stray struct {
 	Run, Before, Decision int
 }
 
-// FollowOneIn is the share of runs that are judged however they end.
-const FollowOneIn = 50
+// followOneIn is the share of runs that are judged however they end.
+const followOneIn = 50
 
 // groupMax bounds the attempts in a group, so that several groups can run concurrently.
 const groupMax = 100
@@ -91,7 +91,7 @@ func (e *Exhaustive) isWhole(seed uint64, deviations []Deviation) bool {
 		h = (h ^ uint64(d.Decision)<<32 ^ uint64(d.Chosen)) * 0x9fb21c651e98df25
 		h ^= h >> 29
 	}
-	return e.FromKnown || h%FollowOneIn == 0
+	return e.FromKnown || h%followOneIn == 0
 }
 
 // Learn queues everything that deviates from a run after its last deviation: earlier deviations

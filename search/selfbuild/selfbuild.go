@@ -141,7 +141,7 @@ func (b builder) build(command string, patches []overlay.Patch, progress Progres
 		return "", err
 	}
 	if len(folders) > 0 {
-		flags = append(flags, "-ldflags=-X="+scenario.FoldersVariable+"="+strings.Join(folders, UsesSeparator))
+		flags = append(flags, "-ldflags=-X="+scenario.FoldersVariable+"="+strings.Join(folders, usesSeparator))
 	}
 	binary := filepath.Join(b.dir, "simrun")
 	return binary, b.run(progress, command, append([]string{"build", "-v", "-o", binary}, flags...)...)

@@ -23,8 +23,8 @@ type Use struct {
 // Uses are all replacements of a build, each of another module.
 type Uses []Use
 
-// UsesSeparator separates them in one text.
-const UsesSeparator = ","
+// usesSeparator separates them in one text.
+const usesSeparator = ","
 
 // ParseUses parses MODULE=FOLDER or MODULE=VERSION from each text. A folder is relative to the
 // current one.
@@ -63,7 +63,7 @@ func (u *Use) setFolder(folder string) error {
 	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
 		return fmt.Errorf("expected a version of %s, such as v3.7.3, or a folder with its source, found neither at %s", u.Module, folder)
 	}
-	if strings.Contains(absolute, UsesSeparator) {
+	if strings.Contains(absolute, usesSeparator) {
 		return fmt.Errorf("expected the path of a folder without a comma, found %s; move the folder, or make a link to it", absolute)
 	}
 	found, err := readGoMod(absolute)
@@ -114,7 +114,7 @@ func (uses Uses) String() string {
 	for _, use := range uses {
 		texts = append(texts, use.String())
 	}
-	return strings.Join(texts, UsesSeparator)
+	return strings.Join(texts, usesSeparator)
 }
 
 // SplitUses reads what Uses.String wrote.
@@ -122,5 +122,5 @@ func SplitUses(text string) (Uses, error) {
 	if text == "" {
 		return nil, nil
 	}
-	return ParseUses(strings.Split(text, UsesSeparator)...)
+	return ParseUses(strings.Split(text, usesSeparator)...)
 }

@@ -74,7 +74,7 @@ func (r Reducer) read(text []byte) (reduced, error) {
 	object := &read.object
 	object.Namespace, object.Name, object.UID = meta.Namespace, meta.Name, meta.UID
 	if meta.ResourceVersion != "" {
-		rv, err := ParseRV(meta.ResourceVersion)
+		rv, err := parseRV(meta.ResourceVersion)
 		if err != nil {
 			return read, err
 		}
@@ -218,7 +218,7 @@ func (r Reducer) List(text []byte) (List, error) {
 	if raw.Metadata.ResourceVersion == "" {
 		return List{}, fmt.Errorf("expected a list with a resourceVersion, found the kind %.50q without one", raw.Kind)
 	}
-	rv, err := ParseRV(raw.Metadata.ResourceVersion)
+	rv, err := parseRV(raw.Metadata.ResourceVersion)
 	if err != nil {
 		return List{}, err
 	}

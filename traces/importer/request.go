@@ -98,7 +98,7 @@ func (r *Request) parseQuery(query url.Values) error {
 		return fmt.Errorf("expected a resourceVersionMatch of Exact or NotOlderThan, found %.50q", match)
 	}
 	if text := query.Get("resourceVersion"); text != "" {
-		rv, err := ParseRV(text)
+		rv, err := parseRV(text)
 		if err != nil {
 			return err
 		}
@@ -132,9 +132,9 @@ func natural(query url.Values, name string) (int64, error) {
 	return number, nil
 }
 
-// ParseRV parses a resourceVersion. Kubernetes guarantees since release 1.35 that it is a
+// parseRV parses a resourceVersion. Kubernetes guarantees since release 1.35 that it is a
 // number, and it has always been one where etcd stores the objects.
-func ParseRV(text string) (int64, error) {
+func parseRV(text string) (int64, error) {
 	rv, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || rv < 0 {
 		return 0, fmt.Errorf("expected a resourceVersion that is a number of at most 63 bits, found %.50q", text)
