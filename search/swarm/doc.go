@@ -12,6 +12,7 @@
 //   - ends.go: which states the runs of a search have reached, how those runs ended, and
 //     how a run ended its process.
 //   - tape.go: memory for tapes, which outlives the runs that write them.
+//   - session.go: a run that is visited at one place after another.
 //   - process.go: one worker process, seen from the coordinator.
 //   - protocol.go: whether the coordinator and its workers were built alike.
 //   - complaint.go: what a run printed before it died.

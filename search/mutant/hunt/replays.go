@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/traces"
 )
@@ -102,14 +104,12 @@ func failedWithTape(folder string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var found struct {
-		Outcome string `json:"verdict"`
-	}
+	var found scenario.Verdict
 	if err := json.Unmarshal(text, &found); err != nil {
 		return false, fmt.Errorf("%s: %w", folder, err)
 	}
 	_, err = traces.FindFile(filepath.Join(folder, "tape.bin"))
-	return found.Outcome == "failed" && err == nil, nil
+	return found.Outcome == linearizability.Failed && err == nil, nil
 }
 
 // simrunWith runs simrun with a mutant on and returns its output. A failing seed is not an error.
@@ -119,12 +119,9 @@ func simrunWith(ctx context.Context, binary, on string, arguments ...string) (st
 	var stderr strings.Builder
 	command.Stderr = &stderr
 	stdout, err := command.Output()
-	var exited *exec.ExitError
-	if errors.As(err, &exited) && exited.ExitCode() != 2 {
-		err = nil
+	exited, is := errors.AsType[*exec.ExitError](err)
+	if err != nil && (!is || exited.ExitCode() == 2) {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(arguments, " "), err, stderr.String())
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", strings.Join(arguments, " "), err, stderr.String())
-	}
-	return string(stdout), err
+	return string(stdout), nil
 }
