@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
@@ -28,7 +27,7 @@ var variants = []variant{
 	{
 		name: "scaled-down-to-completed-indexes", completions: 3, spec: func(*batchv1.JobSpec) {},
 		before: func(c *jobs.Cluster, job string) {
-			c.End(job, corev1.PodSucceeded, "0", "1")
+			c.End(job, 0, "0", "1")
 			c.Until(job, func(j *batchv1.Job) bool { return j.Status.Succeeded == 2 })
 		},
 		change: `{"completions":2,"parallelism":2}`,
@@ -36,7 +35,7 @@ var variants = []variant{
 	{
 		name: "backoff-limit-lowered", completions: 1, spec: func(*batchv1.JobSpec) {},
 		before: func(c *jobs.Cluster, job string) {
-			c.End(job, corev1.PodFailed, "0")
+			c.End(job, 1, "0")
 			c.Until(job, func(j *batchv1.Job) bool { return j.Status.Failed == 1 })
 		},
 		change: `{"backoffLimit":0}`,
@@ -46,7 +45,7 @@ var variants = []variant{
 		spec: func(s *batchv1.JobSpec) {
 			s.BackoffLimit, s.PodReplacementPolicy = ptr.To[int32](0), ptr.To(batchv1.Failed)
 		},
-		before: func(c *jobs.Cluster, job string) { c.Evict(job) }, // it takes a while to fail
+		before: func(c *jobs.Cluster, job string) { c.Evict(job, "0") }, // it takes a while to fail
 		change: `{}`,
 	},
 }

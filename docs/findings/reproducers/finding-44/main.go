@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -22,7 +21,7 @@ func main() {
 // follows. It reports whether the Job finishes when that index completes.
 func finishes(c *jobs.Cluster, job string, patiently bool) bool {
 	c.Create(job, 40, func(*batchv1.JobSpec) {})
-	c.End(job, corev1.PodSucceeded, "0", "1", "2", "3", "6", "7", "8", "9")
+	c.End(job, 0, "0", "1", "2", "3", "6", "7", "8", "9")
 	c.Until(job, func(j *batchv1.Job) bool { return j.Status.Succeeded == 8 })
 
 	c.Patch(job, `{"completions":5,"parallelism":5}`)
@@ -41,7 +40,7 @@ func finishes(c *jobs.Cluster, job string, patiently bool) bool {
 		fmt.Printf("%s: scaled down: the status does not follow: %s\n", job, c.Describe(job))
 	}
 
-	c.End(job, corev1.PodSucceeded, "4")
+	c.End(job, 0, "4")
 	after, finished := c.Until(job, jobs.Finished)
 	if finished {
 		fmt.Printf("%s: all indexes completed: finished after %v: %s\n", job, after, c.Describe(job))

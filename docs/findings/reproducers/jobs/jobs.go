@@ -45,6 +45,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	refused map[string][]string
+	failing []string
 }
 
 // Start starts a cluster. The controller's client has the limits that it has by default in kube-controller-manager.
@@ -126,7 +127,7 @@ func Has(j *batchv1.Job, conditions ...batchv1.JobConditionType) bool {
 // Finished reports whether a Job is finished.
 func Finished(j *batchv1.Job) bool { return Has(j, batchv1.JobComplete, batchv1.JobFailed) }
 
-// Describe returns a Job's conditions that are true, its completed indexes, and how often a write of its status was refused, and why.
+// Describe returns a Job's conditions that are true, its completed and failed indexes, and how often a write of its status was refused, and why.
 func (c *Cluster) Describe(name string) string {
 	var parts []string
 	j := c.Job(name)
@@ -138,6 +139,9 @@ func (c *Cluster) Describe(name string) string {
 	if done := j.Status.CompletedIndexes; done != "" {
 		parts = append(parts, "completed indexes "+done)
 	}
+	if failed := ptr.Deref(j.Status.FailedIndexes, ""); failed != "" {
+		parts = append(parts, "failed indexes "+failed)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if all := c.refused[name]; len(all) > 0 {
@@ -146,50 +150,96 @@ func (c *Cluster) Describe(name string) string {
 	return strings.Join(parts, ", ")
 }
 
-// End ends running pods with some indexes.
-func (c *Cluster) End(name string, phase corev1.PodPhase, indexes ...string) {
+// End ends the containers of pods with some indexes, with an exit code.
+func (c *Cluster) End(name string, code int32, indexes ...string) {
 	for index, pod := range c.running(name) {
 		if slices.Contains(indexes, index) {
-			pod.Status.Phase = phase
-			_, err := c.client.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{})
+			phase := corev1.PodSucceeded
+			if code != 0 {
+				phase = corev1.PodFailed
+			}
+			status := fmt.Sprintf(`{"status":{"phase":%q,"containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":%d}}}]}}`, phase, code)
+			_, err := c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
 			rig.Must(err)
 		}
 	}
 }
 
-// Evict deletes the pods of a Job, as a drained node does.
-func (c *Cluster) Evict(name string) {
-	for _, pod := range c.running(name) {
-		rig.Must(c.client.CoreV1().Pods(space).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
+// Evict deletes pods with some indexes, as a drained node does.
+func (c *Cluster) Evict(name string, indexes ...string) {
+	for index, pod := range c.running(name) {
+		if slices.Contains(indexes, index) {
+			rig.Must(c.client.CoreV1().Pods(space).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
+		}
 	}
 }
 
-// running returns the running pods of a Job by their index.
+// Deleted reports whether the pod with an index is gone or terminating.
+func (c *Cluster) Deleted(name, index string) bool {
+	pod, runs := c.running(name)[index]
+	return !runs || pod.DeletionTimestamp != nil
+}
+
+// Release removes the finalizers of a pod that has succeeded, as somebody does by hand.
+func (c *Cluster) Release(name, index string) {
+	for _, pod := range c.pods(name) {
+		if pod.Status.Phase == corev1.PodSucceeded && indexOf(pod) == index {
+			_, err := c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			rig.Must(err)
+		}
+	}
+}
+
+// Fail has the next request of the controller that has this method, and is about a pod of a Job, fail.
+func (c *Cluster) Fail(method, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failing = append(c.failing, method+" /api/v1/namespaces/"+space+"/pods/"+name+"-")
+}
+
+// fails reports whether a request is to fail.
+func (c *Cluster) fails(request *http.Request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := len(c.failing)
+	c.failing = slices.DeleteFunc(c.failing, func(prefix string) bool { return strings.HasPrefix(request.Method+" "+request.URL.Path, prefix) })
+	return len(c.failing) < before
+}
+
+// running returns the pods of a Job whose containers run by their index.
 func (c *Cluster) running(name string) map[string]corev1.Pod {
-	pods, err := c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
-	rig.Must(err)
 	running := map[string]corev1.Pod{}
-	for _, pod := range pods.Items {
-		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
-			running[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = pod
+	for _, pod := range c.pods(name) {
+		if pod.Status.Phase == corev1.PodRunning {
+			running[indexOf(pod)] = pod
 		}
 	}
 	return running
 }
 
-// kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period, and is then deleted without one.
+func (c *Cluster) pods(name string) []corev1.Pod {
+	pods, err := c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
+	rig.Must(err)
+	return pods.Items
+}
+
+func indexOf(pod corev1.Pod) string { return pod.Annotations[batchv1.JobCompletionIndexAnnotation] }
+
+// kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period at the latest, and is then deleted without one.
 func kubelet(client kubernetes.Interface) {
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		rig.Must(err)
 		for _, pod := range pods.Items {
-			deleted := pod.DeletionTimestamp != nil && pod.DeletionTimestamp.Before(ptr.To(metav1.Now()))
+			deleted := pod.DeletionTimestamp
 			switch {
 			case pod.Status.Phase == corev1.PodPending:
 				pod.Status.Phase = corev1.PodRunning
-			case pod.Status.Phase == corev1.PodRunning && deleted:
+			case deleted == nil || pod.Status.Phase == corev1.PodRunning && time.Now().Before(deleted.Time):
+				continue
+			case pod.Status.Phase == corev1.PodRunning:
 				pod.Status.Phase = corev1.PodFailed
-			case deleted && *pod.DeletionGracePeriodSeconds > 0:
+			case *pod.DeletionGracePeriodSeconds > 0:
 				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
 				continue
 			default:
@@ -200,13 +250,16 @@ func kubelet(client kubernetes.Interface) {
 	}
 }
 
-// recorder notes why the API server refuses a status.
+// recorder has requests fail, and notes why the API server refuses a status.
 type recorder struct {
 	inner http.RoundTripper
 	c     *Cluster
 }
 
 func (r recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	if r.c.fails(request) {
+		return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
+	}
 	response, err := r.inner.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusUnprocessableEntity {
 		return response, err
