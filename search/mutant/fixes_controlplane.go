@@ -415,4 +415,34 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		case errors.IsNotFound(err):
 `,
 	},
+	{
+		Name: "fix-finding-47", Summary: "The Job controller takes no index of an Indexed Job for both completed and failed.",
+		File: "pkg/controller/job/indexed_job_utils.go", Equivalent: "it fixes finding 47",
+		Anchor: "	newSucceeded := sets.New[int]()\n",
+		Replacement: `	var prevFailed orderedIntervals
+	if job.Status.FailedIndexes != nil {
+		prevFailed = parseIndexesFromString(logger, *job.Status.FailedIndexes, int(*job.Spec.Completions))
+	}
+	newSucceeded := sets.New[int]()
+`,
+		More: []Edit{
+			{
+				Anchor:      "ix < int(*job.Spec.Completions) && hasJobTrackingFinalizer(p) {\n			newSucceeded.Insert(ix)\n",
+				Replacement: "ix < int(*job.Spec.Completions) && hasJobTrackingFinalizer(p) && !prevFailed.has(ix) {\n			newSucceeded.Insert(ix)\n",
+			},
+			{
+				Anchor:      "	newFailed := sets.New[int]()\n",
+				Replacement: "	_, succeeded := calculateSucceededIndexes(logger, job, pods)\n	newFailed := sets.New[int]()\n",
+			},
+			{
+				Anchor:      "hasJobTrackingFinalizer(p) && isIndexFailed(logger, job, p) {\n",
+				Replacement: "hasJobTrackingFinalizer(p) && isIndexFailed(logger, job, p) && !succeeded.has(ix) {\n",
+			},
+			{
+				File:        jobFile,
+				Anchor:      "!jobCtx.prevSucceededIndexes.has(ix) {\n",
+				Replacement: "!jobCtx.prevSucceededIndexes.has(ix) && (jobCtx.failedIndexes == nil || !jobCtx.failedIndexes.has(ix)) {\n",
+			},
+		},
+	},
 })
