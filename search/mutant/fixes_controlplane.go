@@ -445,4 +445,26 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			},
 		},
 	},
+	{
+		Name: "fix-finding-48", Summary: "The Job controller records that a Job is to fail even if it cannot delete all of the Job's active pods.",
+		File: jobFile, Equivalent: "it fixes finding 48",
+		Anchor:      "	suspendCondChanged := false\n",
+		Replacement: "	suspendCondChanged, failureTargetAdded := false, false\n",
+		More: []Edit{
+			{
+				Anchor: `			// pod finalizers or pods that are not in the informer's cache yet.
+`,
+				Replacement: `			// pod finalizers or pods that are not in the informer's cache yet.
+			if jobCtx.finishedCondition.Type == batch.JobFailureTarget && (satisfiedExpectations || jobCtx.finishedCondition.Reason == batch.JobReasonPodFailurePolicy) {
+				job.Status.Conditions = append(job.Status.Conditions, *jobCtx.finishedCondition)
+				failureTargetAdded = true
+			}
+`,
+			},
+			{
+				Anchor:      "	needsStatusUpdate := suspendCondChanged || active",
+				Replacement: "	needsStatusUpdate := suspendCondChanged || failureTargetAdded || active",
+			},
+		},
+	},
 })
