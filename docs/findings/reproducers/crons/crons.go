@@ -42,16 +42,22 @@ func Start() *Cluster {
 
 // Create creates a namespace with a CronJob that starts a Job each minute, with one pod that runs until it is ended.
 func (c *Cluster) Create(space string, policy batchv1.ConcurrencyPolicy, deadline *int64) {
+	c.CreateFrom(space, batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: policy, StartingDeadlineSeconds: deadline})
+}
+
+// CreateFrom creates a namespace with a CronJob of a spec, to which it adds the Job.
+func (c *Cluster) CreateFrom(space string, spec batchv1.CronJobSpec) *batchv1.CronJob {
 	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
 	rig.Must(err)
-	cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.CronJobSpec{
-		Schedule: "* * * * *", ConcurrencyPolicy: policy, StartingDeadlineSeconds: deadline, JobTemplate: batchv1.JobTemplateSpec{Spec: jobs.Spec(1, 1)},
-	}}
+	spec.JobTemplate.Spec = jobs.Spec(1, 1)
+	cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	var created *batchv1.CronJob
 	rig.Until(func() bool { // until admission knows the namespace
-		_, err = c.Client.BatchV1().CronJobs(space).Create(ctx, cron, metav1.CreateOptions{})
+		created, err = c.Client.BatchV1().CronJobs(space).Create(ctx, cron, metav1.CreateOptions{})
 		return !apierrors.IsNotFound(err)
 	})
 	rig.Must(err)
+	return created
 }
 
 // Control runs the CronJob controller for one namespace until it is stopped. Its requests go through wrap, which may be nil.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,25 +50,7 @@ var variants = []variant{
 
 func main() {
 	c := crons.Start()
-	var all sync.WaitGroup
-	most := make([]int, len(variants))
-	for i, v := range variants {
-		all.Go(func() { most[i] = v.run(c) })
-	}
-	all.Wait()
-	shown, rounds := 0, 0
-	for i, v := range variants {
-		switch {
-		case v.shows && most[i] > 1:
-			shown++
-			fallthrough
-		case v.shows:
-			rounds++
-		case most[i] > 1:
-			rig.Must(fmt.Errorf("a control, %s, has %d Jobs at once", v.space, most[i]))
-		}
-	}
-	rig.Verdict(shown, rounds, "a second Job of a CronJob runs although concurrencyPolicy is Forbid or Replace")
+	rig.Variants("a second Job of a CronJob runs although concurrencyPolicy is Forbid or Replace", variants, func(v variant) (string, bool, bool) { return v.space, v.shows, v.run(c) > 1 })
 }
 
 // run returns how many Jobs of the CronJob run at once, at most, until shortly after the second minute.

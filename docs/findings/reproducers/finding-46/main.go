@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -52,25 +51,7 @@ var variants = []variant{
 
 func main() {
 	c := crons.Start()
-	var all sync.WaitGroup
-	wrong := make([]bool, len(variants))
-	for i, v := range variants {
-		all.Go(func() { wrong[i] = v.run(c) })
-	}
-	all.Wait()
-	shown, rounds := 0, 0
-	for i, v := range variants {
-		switch {
-		case v.shows && wrong[i]:
-			shown++
-			fallthrough
-		case v.shows:
-			rounds++
-		case wrong[i]:
-			rig.Must(fmt.Errorf("a control, %s, shows the bug", v.space))
-		}
-	}
-	rig.Verdict(shown, rounds, "a CronJob takes another Job for its own, and starts none any more or deletes it")
+	rig.Variants("a CronJob takes another Job for its own, and starts none any more or deletes it", variants, func(v variant) (string, bool, bool) { return v.space, v.shows, v.run(c) })
 }
 
 // run recreates the Job of a CronJob, and reports whether the CronJob is stuck or deletes a Job that is not its own.
