@@ -467,4 +467,19 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			},
 		},
 	},
+	{
+		Name: "fix-finding-49", Summary: "The cron job controller finds the last missed run of uneven schedules.",
+		File: "pkg/controller/cronjob/utils.go", Equivalent: "it fixes finding 49",
+		Anchor: `	for t := schedule.Next(potentialEarliest); !t.After(now); t = schedule.Next(t) {
+		mostRecentTime = t
+	}
+`,
+		Replacement: `	for goBack := timeBetweenTwoSchedules; mostRecentTime.IsZero(); goBack *= 2 {
+		for t := schedule.Next(potentialEarliest); !t.After(now); t = schedule.Next(t) {
+			mostRecentTime = t
+		}
+		potentialEarliest = potentialEarliest.Add(-time.Duration(goBack) * time.Second)
+	}
+`,
+	},
 })
