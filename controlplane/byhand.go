@@ -29,6 +29,8 @@ func (s *state) byHand(ctx context.Context, client kubernetes.Interface) error {
 		switch {
 		case !fixed(42) && s.keepsNamespace(&job):
 			did("deleted", &job, jobs.Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		case !fixed(47) && s.overlaps(&job):
+			did("deleted", &job, jobs.Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 		case !fixed(43) && isDecided(&job) && ptr.Deref(job.Spec.Suspend, false):
 			job.Spec.Suspend = new(false)
 			_, err := jobs.Update(ctx, &job, metav1.UpdateOptions{})
@@ -67,4 +69,26 @@ func hasMoreIndexes(job *batchv1.Job) bool {
 	indexes := job.Status.CompletedIndexes
 	last, err := strconv.Atoi(indexes[strings.LastIndexAny(indexes, ",-")+1:])
 	return err == nil && job.Spec.Completions != nil && last >= int(*job.Spec.Completions) && ptr.Deref(job.Spec.Parallelism, 1) != *job.Spec.Completions
+}
+
+// overlaps reports whether the controller of a job would count an index as failed and as completed, which API servers refuse (finding 47): a pod of an index that has failed has succeeded.
+func (s *state) overlaps(job *batchv1.Job) bool {
+	return s.count(func(pod *corev1.Pod) bool {
+		index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+		return ownerOf(pod) == job.UID && err == nil && pod.Status.Phase == corev1.PodSucceeded &&
+			slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) && hasIndex(ptr.Deref(job.Status.FailedIndexes, ""), index)
+	}) > 0
+}
+
+// hasIndex reports whether a list of indexes such as 1,3-5 has an index.
+func hasIndex(indexes string, index int) bool {
+	return slices.ContainsFunc(strings.Split(indexes, ","), func(part string) bool {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		to := from
+		if isRange {
+			to, _ = strconv.Atoi(last)
+		}
+		return err == nil && from <= index && index <= to
+	})
 }

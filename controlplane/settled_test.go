@@ -131,6 +131,13 @@ func (w *world) waits(since metav1.Time) {
 	w.pod.DeletionTimestamp, w.pod.Finalizers, w.pod.Status.Phase = &since, []string{batchv1.JobTrackingFinalizer}, corev1.PodFailed
 }
 
+// overlaps makes a pod of an index succeed whose job has failed indexes.
+func (w *world) overlaps(failed, index string) {
+	w.waits(metav1.Now())
+	w.spaces[0].DeletionTimestamp, w.job.Status.FailedIndexes = nil, &failed
+	w.pod.Status.Phase, w.pod.Annotations = corev1.PodSucceeded, map[string]string{batchv1.JobCompletionIndexAnnotation: index}
+}
+
 // hangs makes the rollout hang, with a replica set whose annotation desired-replicas has this value.
 func (w *world) hangs(desired string) {
 	w.deployment.Status.UpdatedReplicas = 0
@@ -224,6 +231,18 @@ func TestSettled(t *testing.T) {
 		"a job in a namespace that stays": {func(w *world) {
 			w.waits(ends)
 			w.spaces[0].DeletionTimestamp = nil
+		}, "*v1.Pod r/pod is terminating"},
+		"finding 47": {func(w *world) { w.overlaps("0,2-4", "3") }, "job r/job is deleted by hand"},
+		"finding 47 with its fix": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-47")
+			w.overlaps("0,2-4", "3")
+		}, "*v1.Pod r/pod is terminating"},
+		"a job whose first index has failed":      {func(w *world) { w.overlaps("0,2-4", "0") }, "job r/job is deleted by hand"},
+		"a job of which another index has failed": {func(w *world) { w.overlaps("0,2-4", "1") }, "*v1.Pod r/pod is terminating"},
+		"a job of which no index has failed":      {func(w *world) { w.overlaps("", "0") }, "*v1.Pod r/pod is terminating"},
+		"a job whose failed index fails again": {func(w *world) {
+			w.overlaps("0", "0")
+			w.pod.Status.Phase = corev1.PodFailed
 		}, "*v1.Pod r/pod is terminating"},
 		"a paused deployment":         {func(w *world) { w.deployment.Spec.Paused, w.deployment.Status.UpdatedReplicas = true, 0 }, ""},
 		"a cron job that is late":     {func(w *world) { w.schedules(2 * time.Minute) }, "cron job r/cron has begun no job since"},
