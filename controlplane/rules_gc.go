@@ -105,8 +105,12 @@ func isOwner(reference metav1.OwnerReference, of, dependent metav1.Object) bool 
 }
 
 // finalizersHold checks removed objects. One whose last finalizer was removed still has it in its last state in etcd.
-func finalizersHold(_ *store, key string, old, now object, _ int64) string {
+func finalizersHold(s *store, key string, old, now object, rv int64) string {
 	if old == nil || now != nil || len(old.GetFinalizers()) < 2 {
+		return ""
+	}
+	before, by := s.wrote[s.changed[key]], s.deletedBy(rv)
+	if before != nil && by != nil && before.Return > by.Call && s.isFinding(19, "objects with finalizers", "an update that removed the last finalizer has deleted a newer version of the object, which has others") {
 		return ""
 	}
 	return fmt.Sprintf("%s is removed with the finalizers %q", nameOf(key), old.GetFinalizers())

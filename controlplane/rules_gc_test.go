@@ -21,6 +21,12 @@ func TestFinalizersHold(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, "namespace-controller", row.last)), "FinalizersHold"))
 		})
 	}
+	t.Run("two finalizers, added while the last one was removed (finding 19)", func(t *testing.T) {
+		seen := recorded(t, at(held(one)+held(two), "namespace-controller", gone))
+		operations := seen.Histories["configmaps"].Operations
+		operations[2].Call = operations[1].Call
+		require.Zero(t, brokenOf(t, seen, "FinalizersHold"))
+	})
 }
 
 // The foreground deletion of a replica set waits for pods with blockOwnerDeletion.
