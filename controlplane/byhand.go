@@ -41,7 +41,22 @@ func (s *state) byHand(ctx context.Context, client kubernetes.Interface) error {
 			did("given as much parallelism as completions", &job, err)
 		}
 	}
+	for _, pod := range s.pods {
+		if !fixed(50) && s.isForgotten(&pod) {
+			pod.Finalizers = slices.DeleteFunc(pod.Finalizers, func(name string) bool { return name == batchv1.JobTrackingFinalizer })
+			_, err := client.CoreV1().Pods(pod.Namespace).Update(ctx, &pod, metav1.UpdateOptions{})
+			errs = append(errs, fmt.Errorf("pod %s is rid of its finalizer by hand", describe(&pod)), err)
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// isForgotten reports whether a pod that is being deleted keeps the finalizer of a job that is gone, and whose selector no longer matched it (finding 50): the job controller finds the pods of a deleted
+// job by its selector.
+func (s *state) isForgotten(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "Job" && pod.DeletionTimestamp != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) &&
+		pod.Labels[batchv1.ControllerUidLabel] != string(owner.UID) && !slices.ContainsFunc(s.jobs, func(job batchv1.Job) bool { return job.UID == owner.UID })
 }
 
 // keepsNamespace reports whether a job keeps its terminating namespace for ever (finding 42): the namespace controller deletes nothing else before the pods are gone, the job controller

@@ -138,6 +138,13 @@ func (w *world) overlaps(failed, index string) {
 	w.pod.Status.Phase, w.pod.Annotations = corev1.PodSucceeded, map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 }
 
+// forgets makes a terminating pod keep the finalizer of a job, with the value of the label that the job's selector selects.
+func (w *world) forgets(job types.UID, selected string) {
+	w.waits(metav1.Now())
+	w.spaces[0].DeletionTimestamp, w.pod.OwnerReferences[0].UID = nil, job
+	w.pod.Labels = map[string]string{batchv1.ControllerUidLabel: selected}
+}
+
 // hangs makes the rollout hang, with a replica set whose annotation desired-replicas has this value.
 func (w *world) hangs(desired string) {
 	w.deployment.Status.UpdatedReplicas = 0
@@ -244,6 +251,17 @@ func TestSettled(t *testing.T) {
 			w.overlaps("0", "0")
 			w.pod.Status.Phase = corev1.PodFailed
 		}, "*v1.Pod r/pod is terminating"},
+		"finding 50": {func(w *world) { w.forgets("gone", "other") }, "pod r/pod is rid of its finalizer by hand"},
+		"finding 50 with its fix": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-50")
+			w.forgets("gone", "other")
+		}, "*v1.Pod r/pod has no owner left"},
+		"a pod of a job that is gone, which selected it": {func(w *world) { w.forgets("gone", "gone") }, "*v1.Pod r/pod has no owner left"},
+		"a pod that its job does not select":             {func(w *world) { w.forgets("job", "other") }, "*v1.Pod r/pod is terminating"},
+		"a pod that its job does not select, and that stays": {func(w *world) {
+			w.forgets("gone", "other")
+			w.pod.DeletionTimestamp = nil
+		}, "*v1.Pod r/pod has no owner left"},
 		"a paused deployment":         {func(w *world) { w.deployment.Spec.Paused, w.deployment.Status.UpdatedReplicas = true, 0 }, ""},
 		"a cron job that is late":     {func(w *world) { w.schedules(2 * time.Minute) }, "cron job r/cron has begun no job since"},
 		"a cron job that never began": {func(w *world) { w.cron.Spec.Suspend = nil }, "cron job r/cron has begun no job since 00:00:00"},
