@@ -45,7 +45,7 @@ func (s *state) byHand(ctx context.Context, client kubernetes.Interface) error {
 		if !fixed(50) && s.isForgotten(&pod) {
 			pod.Finalizers = slices.DeleteFunc(pod.Finalizers, func(name string) bool { return name == batchv1.JobTrackingFinalizer })
 			_, err := client.CoreV1().Pods(pod.Namespace).Update(ctx, &pod, metav1.UpdateOptions{})
-			errs = append(errs, fmt.Errorf("pod %s is rid of its finalizer by hand", describe(&pod)), err)
+			errs = append(errs, fmt.Errorf("pod %s loses its finalizer by hand", describe(&pod)), err)
 		}
 	}
 	return errors.Join(errs...)

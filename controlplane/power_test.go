@@ -14,9 +14,8 @@ import (
 func TestPower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := NewNode("n", &Workload{Start: time.Second, Work: time.Hour})
-		always := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "always"}, Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways}}
-		never := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "never"}, Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever}}
-		deleted := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "deleted"}, Spec: always.Spec}
+		always, never := withPolicy("always", corev1.RestartPolicyAlways), withPolicy("never", corev1.RestartPolicyNever)
+		deleted := withPolicy("deleted", corev1.RestartPolicyAlways)
 		for _, pod := range []*corev1.Pod{always, never, deleted} {
 			node.of(pod)
 		}

@@ -251,7 +251,7 @@ func TestSettled(t *testing.T) {
 			w.overlaps("0", "0")
 			w.pod.Status.Phase = corev1.PodFailed
 		}, "*v1.Pod r/pod is terminating"},
-		"finding 50": {func(w *world) { w.forgets("gone", "other") }, "pod r/pod is rid of its finalizer by hand"},
+		"finding 50": {func(w *world) { w.forgets("gone", "other") }, "pod r/pod loses its finalizer by hand"},
 		"finding 50 with its fix": {func(w *world) {
 			t.Setenv("WATCHSIM_MUTANT", "fix-finding-50")
 			w.forgets("gone", "other")
