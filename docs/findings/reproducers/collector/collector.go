@@ -1,4 +1,4 @@
-// Package collector runs the released garbage collector of kube-controller-manager over client-go's fake metadata client.
+// Package collector runs the released garbage collector of kube-controller-manager over client-go's fake metadata client or an API server.
 package collector
 
 import (
@@ -14,11 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	fakemetadata "k8s.io/client-go/metadata/fake"
 	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 
@@ -84,11 +86,21 @@ func Conclude(client metadata.Interface, objects metadata.ResourceInterface, sto
 
 // Run runs the released garbage collector over ConfigMaps, and returns once it has listed them.
 func Run(client metadata.Interface) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
 	kube := fake.NewSimpleClientset()
 	kube.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: maps.Resource, Namespaced: true, Kind: "ConfigMap", Verbs: metav1.Verbs{"delete", "list", "watch"}},
 	}}}
+	return run(kube, client, preferred{kube.Discovery(), kube.Resources})
+}
+
+// Over runs the released garbage collector over all resources of an API server.
+func Over(config *rest.Config) (stop func()) {
+	kube := kubernetes.NewForConfigOrDie(config)
+	return run(kube, metadata.NewForConfigOrDie(config), kube.Discovery())
+}
+
+func run(kube kubernetes.Interface, client metadata.Interface, resources discovery.ServerResourcesInterface) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	factory := only{metadatainformer.NewSharedInformerFactory(client, 0)}
 	started := make(chan struct{})
 	close(started)
@@ -100,7 +112,7 @@ func Run(client metadata.Interface) (stop func()) {
 		defer close(ended)
 		collector.Run(ctx, 1, time.Second)
 	}()
-	go collector.Sync(ctx, preferred{kube.Discovery(), kube.Resources}, time.Second)
+	go collector.Sync(ctx, resources, time.Second)
 	rig.Until(func() bool { return collector.IsSynced(klog.Background()) })
 	time.Sleep(time.Second) // the fake client loses events between its list and its watch, and the graph lags behind both
 	return func() { cancel(); <-ended }

@@ -63,12 +63,17 @@ func Start() *Cluster {
 
 // Run runs the Job controller and a kubelet, each with a client.
 func Run(ofController, ofKubelet kubernetes.Interface) {
-	factory := informers.NewSharedInformerFactory(ofController, 0)
-	controller, err := job.NewController(ctx, ofController, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	Control(ctx, ofController)
+	go Kubelet(ofKubelet)
+}
+
+// Control runs the Job controller.
+func Control(ctx context.Context, client kubernetes.Interface) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
 	rig.Must(err)
 	factory.Start(ctx.Done())
 	go controller.Run(ctx, 5)
-	go kubelet(ofKubelet)
 }
 
 // Spec returns that of an Indexed Job, as many of whose pods run in parallel as it has completions, and take some seconds to fail after their deletion.
@@ -225,8 +230,8 @@ func (c *Cluster) pods(name string) []corev1.Pod {
 
 func indexOf(pod corev1.Pod) string { return pod.Annotations[batchv1.JobCompletionIndexAnnotation] }
 
-// kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period at the latest, and is then deleted without one.
-func kubelet(client kubernetes.Interface) {
+// Kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period at the latest, and is then deleted without one.
+func Kubelet(client kubernetes.Interface) {
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		rig.Must(err)
