@@ -482,4 +482,31 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	}
 `,
 	},
+	{
+		Name: "fix-finding-50", Summary: "The Job controller removes its finalizer from all pods of a deleted Job, whatever their labels.",
+		File: jobFile, Equivalent: "it fixes finding 50",
+		Anchor: "	jm.orphanQueue.Add(orphanPodKey)\n}\n\n// enqueueSyncJobImmediately",
+		Replacement: `	jm.orphanQueue.Add(orphanPodKey)
+	pods, err := controller.FilterPodsByOwner(jm.podIndexer, &jobObj.ObjectMeta, controllerKind.Kind, false)
+	if err != nil {
+		utilruntime.HandleError(err)
+		return
+	}
+	for _, pod := range pods {
+		if hasJobTrackingFinalizer(pod) && !selector.Matches(labels.Set(pod.Labels)) {
+			jm.enqueueOrphanPod(pod, false)
+		}
+	}
+}
+
+// enqueueSyncJobImmediately`,
+		More: []Edit{{
+			Anchor: "	// list all pods managed by this Job using the pod indexer\n",
+			Replacement: `	if j.DeletionTimestamp != nil {
+		selector = labels.Everything()
+	}
+	// list all pods managed by this Job using the pod indexer
+`,
+		}},
+	},
 })
