@@ -51,12 +51,13 @@ func (s *state) byHand(ctx context.Context, client kubernetes.Interface) error {
 	return errors.Join(errs...)
 }
 
-// isForgotten reports whether a pod that is being deleted keeps the finalizer of a job that is gone, and whose selector no longer matched it (finding 50): the job controller finds the pods of a deleted
-// job by its selector.
+// isForgotten reports whether a pod that is being deleted keeps the finalizer of a job that is being deleted, too, or gone, and whose selector does not match it (finding 50): the job controller neither
+// releases such a pod nor removes its finalizer.
 func (s *state) isForgotten(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "Job" && pod.DeletionTimestamp != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) &&
-		pod.Labels[batchv1.ControllerUidLabel] != string(owner.UID) && !slices.ContainsFunc(s.jobs, func(job batchv1.Job) bool { return job.UID == owner.UID })
+		pod.Labels[batchv1.ControllerUidLabel] != string(owner.UID) &&
+		!slices.ContainsFunc(s.jobs, func(job batchv1.Job) bool { return job.UID == owner.UID && job.DeletionTimestamp == nil })
 }
 
 // keepsNamespace reports whether a job keeps its terminating namespace for ever (finding 42): the namespace controller deletes nothing else before the pods are gone, the job controller

@@ -129,6 +129,7 @@ func (w *world) waits(since metav1.Time) {
 	w.job.Status.Conditions, w.job.Spec.BackoffLimitPerIndex = nil, new(int32(1))
 	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}}
 	w.pod.DeletionTimestamp, w.pod.Finalizers, w.pod.Status.Phase = &since, []string{batchv1.JobTrackingFinalizer}, corev1.PodFailed
+	w.pod.Labels = map[string]string{batchv1.ControllerUidLabel: "job"}
 }
 
 // overlaps makes a pod of an index succeed whose job has failed indexes.
@@ -257,7 +258,11 @@ func TestSettled(t *testing.T) {
 			w.forgets("gone", "other")
 		}, "*v1.Pod r/pod has no owner left"},
 		"a pod of a job that is gone, which selected it": {func(w *world) { w.forgets("gone", "gone") }, "*v1.Pod r/pod has no owner left"},
-		"a pod that its job does not select":             {func(w *world) { w.forgets("job", "other") }, "*v1.Pod r/pod is terminating"},
+		"a pod that its job does not select, which is being deleted": {func(w *world) {
+			w.forgets("job", "other")
+			w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"}
+		}, "pod r/pod loses its finalizer by hand"},
+		"a pod that its job does not select": {func(w *world) { w.forgets("job", "other") }, "*v1.Pod r/pod is terminating"},
 		"a pod that its job does not select, and that stays": {func(w *world) {
 			w.forgets("gone", "other")
 			w.pod.DeletionTimestamp = nil
