@@ -485,8 +485,10 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "fix-finding-50", Summary: "The Job controller removes its finalizer from all pods of a deleted Job, whatever their labels.",
 		File: jobFile, Equivalent: "it fixes finding 50",
-		Anchor: "	jm.orphanQueue.Add(orphanPodKey)\n}\n\n// enqueueSyncJobImmediately",
-		Replacement: `	jm.orphanQueue.Add(orphanPodKey)
+		Anchor: "		value:     selector.String(),\n	}\n	jm.orphanQueue.Add(orphanPodKey)\n",
+		Replacement: `		value:     selector.String(),
+	}
+	jm.orphanQueue.Add(orphanPodKey)
 	pods, err := controller.FilterPodsByOwner(jm.podIndexer, &jobObj.ObjectMeta, controllerKind.Kind, false)
 	if err != nil {
 		utilruntime.HandleError(err)
@@ -497,9 +499,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			jm.enqueueOrphanPod(pod, false)
 		}
 	}
-}
-
-// enqueueSyncJobImmediately`,
+`,
 		More: []Edit{{
 			Anchor: "	// list all pods managed by this Job using the pod indexer\n",
 			Replacement: `	if j.DeletionTimestamp != nil {
