@@ -114,11 +114,11 @@ func TestPlansShrink(t *testing.T) {
 	for _, test := range []string{"TestHasFaults", "TestDrawsPlans"} {
 		dir := t.TempDir()
 		out := fails(t, dir, test, "-simtest.seeds=50", "-simtest.shrink=5m")
-		require.Regexp(t, `It needs 1 of the \d+ faults of the seed:\n\s+at \S+ program-crash program=program`, out)
+		require.Regexp(t, `It needs 1 of the \d+ faults of the seed:\n\s+at \S+ program-(crash|restart) program=program`, out)
 		shown := regexp.MustCompile(`shown is a smaller run that fails alike, .*(after \S+ of simulated time \(hash \w+\)):`).FindStringSubmatch(out)
 		require.NotNil(t, shown, out)
 		again := fails(t, dir, test, "-simtest.seeds=1")
-		require.Regexp(t, `It was kept before, with these faults:\n\s+at \S+ program-crash program=program\s[^\n]*\n\s+[A-Z]`, again)
+		require.Regexp(t, `It was kept before, with these faults:\n\s+at \S+ program-(crash|restart) program=program\s[^\n]*\n\s+[A-Z]`, again)
 		require.Contains(t, again, " failed "+shown[1])
 	}
 }
