@@ -1,0 +1,165 @@
+package mutant
+
+// jobFixes are fixes of the findings of jobs and cron jobs in docs/findings, from 43 on.
+var jobFixes = of(controlPlane, kubernetes, []Mutant{
+	{
+		Name: "fix-finding-43", Summary: "kube-apiserver lets a suspended Job finish, which has no startTime.",
+		File: "pkg/registry/batch/job/strategy.go", Equivalent: "it fixes finding 43",
+		Anchor:      "		isSuspendedWithZeroCompletions := ptr.Equal(newJob.Spec.Suspend, ptr.To(true)) && ptr.Equal(newJob.Spec.Completions, ptr.To[int32](0))\n",
+		Replacement: "		isSuspended := ptr.Deref(newJob.Spec.Suspend, false)\n",
+		More: []Edit{{
+			Anchor:      "(isJobFinishedChanged || isStartTimeChanged) && !isSuspendedWithZeroCompletions,\n",
+			Replacement: "(isJobFinishedChanged || isStartTimeChanged) && !isSuspended,\n",
+		}},
+	},
+	{
+		Name: "fix-finding-44", Summary: "kube-apiserver lets the succeeded counter of an Indexed Job decrease after a scale-down, whatever its parallelism is by then.",
+		File: "pkg/apis/batch/validation/validation.go", Equivalent: "it fixes finding 44",
+		Anchor: "		if job.Status.Succeeded < oldJob.Status.Succeeded {\n",
+		Replacement: `		_, outOfRange := validateIndexesFormat(oldJob.Status.CompletedIndexes, ptr.Deref(job.Spec.Completions, 0))
+		if job.Status.Succeeded < oldJob.Status.Succeeded && outOfRange == nil {
+`,
+	},
+	{
+		Name: "fix-finding-45", Summary: "The cron job controller adds its unfinished jobs that are missing to the status.",
+		File: "pkg/controller/cronjob/cronjob_controllerv2.go", Equivalent: "it fixes finding 45",
+		Anchor: "			// a job that they wanted us to adopt.\n",
+		Replacement: `			scheduledTime, err := time.Parse(time.RFC3339, j.Annotations[batchv1.CronJobScheduledTimestampAnnotation])
+			if err != nil {
+				continue
+			}
+			job, err := jm.jobControl.GetJob(j.Namespace, j.Name)
+			if errors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, updateStatus, err
+			}
+			if job.UID != j.UID || jobutil.IsJobFinished(job) {
+				continue
+			}
+			jobRef, err := getRef(job)
+			if err != nil {
+				return nil, updateStatus, err
+			}
+			cronJob.Status.Active = append(cronJob.Status.Active, *jobRef)
+			if last := cronJob.Status.LastScheduleTime; last == nil || last.Time.Before(scheduledTime) {
+				cronJob.Status.LastScheduleTime = &metav1.Time{Time: scheduledTime.Local()}
+			}
+			updateStatus = true
+`,
+	},
+	{
+		Name: "fix-finding-46", Summary: "The cron job controller does not take a job for the one in the status that it has only the name of.",
+		File: "pkg/controller/cronjob/cronjob_controllerv2.go", Equivalent: "it fixes finding 46",
+		Anchor: "		_, err := jm.jobControl.GetJob(j.Namespace, j.Name)\n		switch {\n		case errors.IsNotFound(err):\n",
+		Replacement: `		job, err := jm.jobControl.GetJob(j.Namespace, j.Name)
+		switch {
+		case err == nil && job.UID != j.UID:
+			deleteFromActiveList(cronJob, j.UID)
+			updateStatus = true
+			if metav1.IsControlledBy(job, cronJob) && !jobutil.IsJobFinished(job) && !inActiveList(cronJob, job.UID) {
+				jobRef, err := getRef(job)
+				if err != nil {
+					return nil, updateStatus, err
+				}
+				cronJob.Status.Active = append(cronJob.Status.Active, *jobRef)
+			}
+		case errors.IsNotFound(err):
+`,
+	},
+	{
+		Name: "fix-finding-47", Summary: "The Job controller takes no index of an Indexed Job for both completed and failed.",
+		File: "pkg/controller/job/indexed_job_utils.go", Equivalent: "it fixes finding 47",
+		Anchor: "	newSucceeded := sets.New[int]()\n",
+		Replacement: `	var prevFailed orderedIntervals
+	if job.Status.FailedIndexes != nil {
+		prevFailed = parseIndexesFromString(logger, *job.Status.FailedIndexes, int(*job.Spec.Completions))
+	}
+	newSucceeded := sets.New[int]()
+`,
+		More: []Edit{
+			{
+				Anchor:      "ix < int(*job.Spec.Completions) && hasJobTrackingFinalizer(p) {\n			newSucceeded.Insert(ix)\n",
+				Replacement: "ix < int(*job.Spec.Completions) && hasJobTrackingFinalizer(p) && !prevFailed.has(ix) {\n			newSucceeded.Insert(ix)\n",
+			},
+			{
+				Anchor:      "	newFailed := sets.New[int]()\n",
+				Replacement: "	_, succeeded := calculateSucceededIndexes(logger, job, pods)\n	newFailed := sets.New[int]()\n",
+			},
+			{
+				Anchor:      "hasJobTrackingFinalizer(p) && isIndexFailed(logger, job, p) {\n",
+				Replacement: "hasJobTrackingFinalizer(p) && isIndexFailed(logger, job, p) && !succeeded.has(ix) {\n",
+			},
+			{
+				File:        jobFile,
+				Anchor:      "!jobCtx.prevSucceededIndexes.has(ix) {\n",
+				Replacement: "!jobCtx.prevSucceededIndexes.has(ix) && (jobCtx.failedIndexes == nil || !jobCtx.failedIndexes.has(ix)) {\n",
+			},
+		},
+	},
+	{
+		Name: "fix-finding-48", Summary: "The Job controller records that a Job is to fail even if it cannot delete all of the Job's active pods.",
+		File: jobFile, Equivalent: "it fixes finding 48",
+		Anchor:      "	suspendCondChanged := false\n",
+		Replacement: "	suspendCondChanged, failureTargetAdded := false, false\n",
+		More: []Edit{
+			{
+				Anchor: `			// pod finalizers or pods that are not in the informer's cache yet.
+`,
+				Replacement: `			// pod finalizers or pods that are not in the informer's cache yet.
+			if jobCtx.finishedCondition.Type == batch.JobFailureTarget && (satisfiedExpectations || jobCtx.finishedCondition.Reason == batch.JobReasonPodFailurePolicy) {
+				job.Status.Conditions = append(job.Status.Conditions, *jobCtx.finishedCondition)
+				failureTargetAdded = true
+			}
+`,
+			},
+			{
+				Anchor:      "	needsStatusUpdate := suspendCondChanged || active",
+				Replacement: "	needsStatusUpdate := suspendCondChanged || failureTargetAdded || active",
+			},
+		},
+	},
+	{
+		Name: "fix-finding-49", Summary: "The cron job controller finds the last missed run of uneven schedules.",
+		File: "pkg/controller/cronjob/utils.go", Equivalent: "it fixes finding 49",
+		Anchor: `	for t := schedule.Next(potentialEarliest); !t.After(now); t = schedule.Next(t) {
+		mostRecentTime = t
+	}
+`,
+		Replacement: `	for goBack := timeBetweenTwoSchedules; mostRecentTime.IsZero(); goBack *= 2 {
+		for t := schedule.Next(potentialEarliest); !t.After(now); t = schedule.Next(t) {
+			mostRecentTime = t
+		}
+		potentialEarliest = potentialEarliest.Add(-time.Duration(goBack) * time.Second)
+	}
+`,
+	},
+	{
+		Name: "fix-finding-50", Summary: "The Job controller removes its finalizer from all pods of a deleted Job, whatever their labels.",
+		File: jobFile, Equivalent: "it fixes finding 50",
+		Anchor: "		value:     selector.String(),\n	}\n	jm.orphanQueue.Add(orphanPodKey)\n",
+		Replacement: `		value:     selector.String(),
+	}
+	jm.orphanQueue.Add(orphanPodKey)
+	pods, err := controller.FilterPodsByOwner(jm.podIndexer, &jobObj.ObjectMeta, controllerKind.Kind, false)
+	if err != nil {
+		utilruntime.HandleError(err)
+		return
+	}
+	for _, pod := range pods {
+		if hasJobTrackingFinalizer(pod) && !selector.Matches(labels.Set(pod.Labels)) {
+			jm.enqueueOrphanPod(pod, false)
+		}
+	}
+`,
+		More: []Edit{{
+			Anchor: "	// list all pods managed by this Job using the pod indexer\n",
+			Replacement: `	if j.DeletionTimestamp != nil {
+		selector = labels.Everything()
+	}
+	// list all pods managed by this Job using the pod indexer
+`,
+		}},
+	},
+})
