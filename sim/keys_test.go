@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,4 +85,24 @@ func TestKeysWithPointersAreIteratedInOneOrder(t *testing.T) {
 	runtime.KeepAlive(garbage)
 	require.Equal(t, strings.Split(first, "\n"), strings.Split(second, "\n"))
 	require.Equal(t, hash, again)
+}
+
+// The linker gives types other addresses whenever code is added to a binary.
+func TestTypesAreIteratedInTheOrderOfTheirNames(t *testing.T) {
+	order, _ := isolate.Value(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) string {
+		types := map[reflect.Type]string{}
+		for _, of := range []any{
+			0, "", true, 0.0, 'a', byte(0), []int{}, []string{}, map[string]int{}, errors.New, fmt.Sprint, &sync.Map{}, &strings.Builder{}, time.Second, time.Time{}, &time.Time{},
+		} {
+			types[reflect.TypeOf(of)] = reflect.TypeOf(of).String()
+		}
+		numbers := map[any]int{}
+		for i := -100; i <= 100; i++ {
+			numbers[i] = i // keys of such a map may look like the address of a type, and be none
+		}
+		require.Equal(t, -1, numbers[-1])
+		return strings.Join(slices.Collect(maps.Values(types)), ", ")
+	})
+	require.Equal(t, "int32, []int, map[string]int, *sync.Map, float64, func(string) error, func(...interface {}) string, int, bool, []string, "+
+		"time.Duration, *time.Time, string, uint8, *strings.Builder, time.Time", order, "any other binary built with this Go has this order")
 }
