@@ -53,3 +53,12 @@ func (s *store) deletedBy(rv int64) *model.Operation {
 	}
 	return s.marked[rv]
 }
+
+// podDeletedBy is deletedBy for a pod. Without a grace period, as a pod on no node has none, one request sets the deletionTimestamp and removes the pod
+// (Store.Delete of k8s.io/apiserver), and is answered with the second revision.
+func (s *store) podDeletedBy(k *known) *model.Operation {
+	if by := s.deletedBy(k.going); by != nil {
+		return by
+	}
+	return s.wrote[k.gone]
+}

@@ -154,7 +154,7 @@ func (s *store) isUnmoved(of metav1.Object) bool {
 			return request.Subresource == "binding" && request.Client == life && request.Code != http.StatusCreated &&
 				request.Scope == model.Scope{Namespace: k.pod.Namespace, Name: k.pod.Name}
 		}
-		if by := s.deletedBy(k.going); waits && by != nil && by.Client == life && k.pod.Spec.NodeName == "" && slices.ContainsFunc(s.seen.Requests["pods"], inVain) {
+		if by := s.podDeletedBy(k); waits && by != nil && by.Client == life && k.pod.Spec.NodeName == "" && slices.ContainsFunc(s.seen.Requests["pods"], inVain) {
 			return true
 		}
 	}
@@ -217,8 +217,7 @@ func (s *store) inherits(of metav1.Object, told *told) bool {
 				if by := s.created[pod]; by != nil && by.Client == told.life && s.born[pod] > change.RV {
 					return true
 				}
-				going := k.going
-				if by := s.wrote[going]; by != nil && by.Client == told.life && going > change.RV &&
+				if by := s.podDeletedBy(k); by != nil && by.Client == told.life && k.going > change.RV &&
 					slices.ContainsFunc(expectant, func(controller string) bool { return s.isBy(controller, by) }) {
 					return true
 				}

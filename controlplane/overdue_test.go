@@ -248,6 +248,7 @@ func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 		excused          bool
 	}{
 		"victim on no node":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", failed, true},
+		"victim marked, then removed":         {leases + waits + strings.Replace(victim(""), "\n", "\npods/b/v "+pod("v", `,"namespace":"b","name":"v"`+dying, "", "")+"\n", 1), "scheduler-0", "scheduler-0", failed, true},
 		"victim on a node":                    {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", failed, false},
 		"victim deleted by a user":            {leases + waits + victim(""), "user", "scheduler-0", failed, false},
 		"scheduler restarted":                 {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", binding("v", "scheduler-0 (life 2)", 0), false},

@@ -16,8 +16,8 @@ type known struct {
 	pod *corev1.Pod // in its last state
 	// owners are all controllers that it has ever had: the one that created it, and those that adopted it.
 	owners map[types.UID]bool
-	// going is the revision that set its deletionTimestamp or deleted it, 0 if none did.
-	going int64
+	// going is the revision that set its deletionTimestamp or deleted it, gone the one that deleted it; 0 if none did.
+	going, gone int64
 	// succeeded and failed mean that it has ever had that phase. The pod garbage collector may turn the first into the second (finding 11).
 	succeeded, failed bool
 }
@@ -34,8 +34,11 @@ func applyPod(pods map[types.UID]*known, old, now object, rv int64) {
 		k.succeeded = k.succeeded || after.Status.Phase == corev1.PodSucceeded
 		k.failed = k.failed || after.Status.Phase == corev1.PodFailed
 	}
+	if before != nil && (after == nil || after.UID != before.UID) {
+		pods[before.UID].gone = rv
+	}
 	for _, pod := range []*corev1.Pod{before, after} {
-		if pod != nil && pods[pod.UID].going == 0 && (pod.DeletionTimestamp != nil || pod == before && (after == nil || after.UID != pod.UID)) {
+		if pod != nil && pods[pod.UID].going == 0 && (pod.DeletionTimestamp != nil || pods[pod.UID].gone != 0) {
 			pods[pod.UID].going = rv
 		}
 	}
