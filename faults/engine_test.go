@@ -88,6 +88,7 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		{"watch-lag program=controller every=3s for=2s", "lag watches controller 3s", "lag watches controller 0s", ""},
 		{"watch-timeout program=controller watches=all", "end watches controller all", "", "program=controller watches=all 2 streams"},
 		{"request-failure program=controller code=503 one-in=4 for=2s", "fail requests controller 503 4", "fail requests controller 0 1", ""},
+		{"slow-requests program=controller requests=pods delay=3s for=2s", `delay requests controller "pods" 3s`, `delay requests controller "" 0s`, ""},
 		{"storage-restart server=apiserver-1", "replace apiserver-1", "", ""},
 		{"etcd-hang member=etcd-1 for=2s", "hang etcd-1 true", "hang etcd-1 false", ""},
 		{"slow-host process=etcd-2 delay=40ms for=2s", "host etcd-2 40ms", "host etcd-2 0s", ""},

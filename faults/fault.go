@@ -29,8 +29,8 @@ type Fault struct {
 	Client  string // a client that reads streams
 	Program string // a program that uses the cluster
 	Host    string // the machine of an etcd member or an API server
-	// Watches selects watches of a program; see [Watches].
-	Watches string
+	// Resources selects those whose watches or requests a fault is about; see [Selects].
+	Resources string
 	// Code is the status code of a failed request.
 	Code int
 	// OneIn makes one request in this many fail, at random; 1 means all.
@@ -40,7 +40,7 @@ type Fault struct {
 	// Back is how many revisions below the current one a compaction is, or one of OldestKept and
 	// LastDeletion.
 	Back int64
-	// Delay is added to each message or event.
+	// Delay is added to each message or event, or is the most that is added to a request.
 	Delay time.Duration
 	// Rate is the bandwidth of a slow link or of watch streams, in bytes per second.
 	Rate int64

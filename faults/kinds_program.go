@@ -34,7 +34,7 @@ func programKinds() []Kind {
 		maxLasts:   maxWatchStall,
 		claims:     claim(func(f Fault) string { return "the watches of " + f.Program }),
 		begin: func(a action) (string, error) {
-			withheld, err := a.StallWatches(a.Program, a.Watches)
+			withheld, err := a.StallWatches(a.Program, a.Resources)
 			return "withholds " + cmp.Or(strings.Join(withheld, ", "), "nothing yet"), err
 		},
 		end: func(a action) error { return a.ResumeWatches(a.Program) },
@@ -54,7 +54,7 @@ func programKinds() []Kind {
 		Parameters: []Parameter{parameterProgram, parameterWatches},
 		claims:     claimsNothing, // stalled watches can end, too
 		begin: func(a action) (string, error) {
-			ended, err := a.EndWatches(a.Program, a.Watches)
+			ended, err := a.EndWatches(a.Program, a.Resources)
 			return model.Plural(ended, "stream"), err
 		},
 	}, {
@@ -66,6 +66,15 @@ func programKinds() []Kind {
 		claims:     claim(func(f Fault) string { return "the requests of " + f.Program }),
 		begin:      func(a action) (string, error) { return "", a.FailRequests(a.Program, a.Code, a.OneIn) },
 		end:        func(a action) error { return a.FailRequests(a.Program, 0, 1) },
+	}, {
+		Name: "slow-requests",
+		Doc: "Makes the requests of a program, all of them or those for some resources, take up to so much longer, as long lists and full priority levels do: " +
+			"each reaches the API server late, or is answered late. Open watches go on.",
+		Parameters: []Parameter{parameterProgram, parameterRequests, parameterExtra, parameterFor},
+		maxLasts:   maxSlowRequests,
+		claims:     claim(func(f Fault) string { return "the time that the requests of " + f.Program + " take" }),
+		begin:      func(a action) (string, error) { return "", a.DelayRequests(a.Program, a.Resources, a.Delay) },
+		end:        func(a action) error { return a.DelayRequests(a.Program, "", 0) },
 	}, {
 		Name: "program-restart",
 		Doc: "Tells a program that uses the cluster to stop, as SIGTERM does, kills it if it has not ended after a while, and starts it again. " +
@@ -79,18 +88,18 @@ func programKinds() []Kind {
 	}}
 }
 
-// AllWatches is the Fault.Watches that selects the watches of all resources.
-const AllWatches = "all"
+// AllResources is the Fault.Resources that selects all.
+const AllResources = "all"
 
-// someWatches is the prefix of a Fault.Watches that selects the watches of some resources: the number after it chooses a half,
-// a quarter or an eighth of them. It is drawn before anybody knows what a program watches.
-const someWatches = "some-"
+// someResources is the prefix of a Fault.Resources that selects some: the number after it chooses a half,
+// a quarter or an eighth of them. It is drawn before anybody knows which ones a program uses.
+const someResources = "some-"
 
-// Watches reports whether a fault's Watches select a resource: [AllWatches], some-N, or names of resources separated by commas.
-func Watches(watches, resource string) bool {
-	number, some := strings.CutPrefix(watches, someWatches)
+// Selects reports whether a fault's Resources select a resource: [AllResources], some-N, or names of resources separated by commas.
+func Selects(resources, resource string) bool {
+	number, some := strings.CutPrefix(resources, someResources)
 	if !some {
-		return watches == AllWatches || slices.Contains(strings.Split(watches, ","), resource)
+		return resources == AllResources || slices.Contains(strings.Split(resources, ","), resource)
 	}
 	chosen, err := strconv.ParseUint(number, 10, 32)
 	hash := fnv.New32a()
@@ -108,6 +117,9 @@ const maxWatchStall = time.Minute
 // maxRequestFailure is long enough for failures in everything that a program does.
 const maxRequestFailure = time.Minute
 
+// maxSlowRequests is long enough for everything that a program does after a restart.
+const maxSlowRequests = time.Minute
+
 // watchLag is the kind that [GeneratorConfig.Late] draws.
 const watchLag = "watch-lag"
 
@@ -116,21 +128,11 @@ const watchLag = "watch-lag"
 const maxWatchLag = 2 * time.Minute
 
 var (
-	parameterWatches = Parameter{
-		Name: "watches", Expects: "all, some-N with a number that chooses resources, or the names of resources such as pods or databases.example.com, with commas between them",
-		print: func(f Fault) string { return f.Watches },
-		parse: func(f *Fault, text string) bool {
-			number, some := strings.CutPrefix(text, someWatches)
-			_, err := strconv.ParseUint(number, 10, 32)
-			f.Watches = text
-			return text != "" && (!some || err == nil)
-		},
-		draw: func(f *Fault, random *rand.Rand, _ Topology) {
-			if f.Watches = AllWatches; random.IntN(2) == 0 {
-				f.Watches = drawWatches(random)
-			}
-		},
-	}
+	parameterWatches  = resourcesParameter("watches")
+	parameterRequests = resourcesParameter("requests")
+	// parameterExtra is from what nobody notices to more than the timeout of a leader's write (10 s).
+	parameterExtra = durationParameter("delay", delay, 50*time.Millisecond, 15*time.Second)
+
 	parameterCode = newParameter("code", "401, 429, 500 or 503", func(f *Fault) *int { return &f.Code },
 		func(text string) (int, bool) {
 			code, err := strconv.Atoi(text)
@@ -146,5 +148,24 @@ var (
 	failures = []int{401, 429, 500, 503}
 )
 
-// drawWatches selects the watches of some resources.
-func drawWatches(random *rand.Rand) string { return fmt.Sprint(someWatches, random.IntN(1000)) }
+// resourcesParameter selects the resources of watches or of other requests.
+func resourcesParameter(name string) Parameter {
+	return Parameter{
+		Name: name, Expects: "all, some-N with a number that chooses resources, or the names of resources such as pods or databases.example.com, with commas between them",
+		print: func(f Fault) string { return f.Resources },
+		parse: func(f *Fault, text string) bool {
+			number, some := strings.CutPrefix(text, someResources)
+			_, err := strconv.ParseUint(number, 10, 32)
+			f.Resources = text
+			return text != "" && (!some || err == nil)
+		},
+		draw: func(f *Fault, random *rand.Rand, _ Topology) {
+			if f.Resources = AllResources; random.IntN(2) == 0 {
+				f.Resources = drawResources(random)
+			}
+		},
+	}
+}
+
+// drawResources selects some resources.
+func drawResources(random *rand.Rand) string { return fmt.Sprint(someResources, random.IntN(1000)) }

@@ -131,7 +131,7 @@ func (c GeneratorConfig) drawStale(random *rand.Rand, candidates []Kind) (plan P
 			continue
 		}
 		for at := c.Start; at+minLag <= c.HealBy; at += drawBetween(random, minPause, maxPause) {
-			stall := Fault{Kind: watchStall, Program: program, Watches: drawWatches(random), At: at, Lasts: min(candidates[i].maxLasts, c.HealBy-at)}
+			stall := Fault{Kind: watchStall, Program: program, Resources: drawResources(random), At: at, Lasts: min(candidates[i].maxLasts, c.HealBy-at)}
 			if random.IntN(2) == 0 {
 				stall.Lasts = drawBetween(random, minLag, stall.Lasts)
 			}

@@ -105,7 +105,7 @@ func TestPatternStale(t *testing.T) {
 		for _, fault := range plan {
 			require.Equal(t, watchStall, fault.Kind)
 			require.GreaterOrEqual(t, fault.Lasts, minLag)
-			require.Contains(t, fault.Watches, someWatches)
+			require.Contains(t, fault.Resources, someResources)
 			if fault.End() == 45*time.Second {
 				last++
 			} else if fault.Lasts > 2*minLag {
@@ -119,12 +119,12 @@ func TestPatternStale(t *testing.T) {
 
 // TestWatches requires each resource to be chosen by a half, a quarter or an eighth of the numbers, independently of the others.
 func TestWatches(t *testing.T) {
-	require.True(t, Watches(AllWatches, "pods") && Watches("nodes,pods", "pods") && !Watches("nodes,pods", "pod"))
+	require.True(t, Selects(AllResources, "pods") && Selects("nodes,pods", "pods") && !Selects("nodes,pods", "pod"))
 	const numbers = 3000
 	share := func(remainder int, of ...string) float64 {
 		chosen := 0
 		for n := remainder; n < numbers; n += 3 {
-			if !slices.ContainsFunc(of, func(resource string) bool { return !Watches(fmt.Sprint(someWatches, n), resource) }) {
+			if !slices.ContainsFunc(of, func(resource string) bool { return !Selects(fmt.Sprint(someResources, n), resource) }) {
 				chosen++
 			}
 		}

@@ -138,7 +138,7 @@ type Programs interface {
 	// StartProgram starts a program that has crashed or was told to stop. If it has not ended, it is killed first.
 	StartProgram(program string) error
 	// StallWatches withholds what the watches of a program receive, all of them or those of some
-	// resources (see [Watches]), and returns the resources of the open ones.
+	// resources (see [Selects]), and returns the resources of the open ones.
 	StallWatches(program, watches string) (withheld []string, err error)
 	// ResumeWatches delivers what was withheld.
 	ResumeWatches(program string) error
@@ -147,6 +147,9 @@ type Programs interface {
 	LagWatches(program string, every time.Duration) error
 	// EndWatches ends the watches of a program, all of them or those of some resources, and returns how many there were.
 	EndWatches(program, watches string) (ended int, err error)
+	// DelayRequests adds up to delay to the time of each request of a program for the resources that [Selects] selects, before
+	// or after an API server handles it. With 0 nothing waits any longer.
+	DelayRequests(program, resources string, delay time.Duration) error
 	// FailRequests makes one request in oneIn of a program fail with that status code, at random; 0 heals it.
 	FailRequests(program string, code int, oneIn int64) error
 }

@@ -121,6 +121,9 @@ func (s *fakeSurface) LagWatches(a string, every time.Duration) error {
 func (s *fakeSurface) EndWatches(a, resource string) (int, error) {
 	return 2, s.call("end watches %s %s", a, resource)
 }
+func (s *fakeSurface) DelayRequests(a, resources string, delay time.Duration) error {
+	return s.set("time of requests "+a, delay != 0, "delay requests %s %q %v", a, resources, delay)
+}
 func (s *fakeSurface) FailRequests(a string, code int, oneIn int64) error {
 	return s.set("requests "+a, code != 0, "fail requests %s %d %d", a, code, oneIn)
 }

@@ -24,9 +24,10 @@ import (
 type answers struct {
 	code    int           // status code of failed requests, 0 if none fail
 	oneIn   int64         // one request in this many fails
-	stalled string        // the stalled watches, as in faults.Watches
+	stalled string        // the stalled watches, as in faults.Fault.Resources
 	resumed chan struct{} // closed when they resume, nil if none is stalled
 	lag     *lag          // how watches lag, nil if they do not
+	slow    *slow         // how much longer requests take, nil if they do not
 	watches []*watch      // the open ones, in the order of opening
 }
 
@@ -34,6 +35,13 @@ type answers struct {
 type lag struct {
 	every time.Duration // the longest interval between deliveries
 	over  chan struct{}
+}
+
+// slow is how much longer requests take.
+type slow struct {
+	resources string        // that they are for, as in faults.Fault.Resources
+	most      time.Duration // what is added to one
+	over      chan struct{}
 }
 
 // LagWatches implements faults.Surface.
@@ -79,7 +87,7 @@ func (c *Cluster) StallWatches(program, watches string) (withheld []string, err 
 	a := &p.answers
 	a.stalled, a.resumed = watches, make(chan struct{})
 	for _, w := range a.watches {
-		if faults.Watches(watches, w.resource) {
+		if faults.Selects(watches, w.resource) {
 			withheld = append(withheld, w.resource)
 		}
 	}
@@ -107,7 +115,7 @@ func (c *Cluster) EndWatches(program, watches string) (ended int, err error) {
 		return 0, err
 	}
 	for _, w := range slices.Clone(p.answers.watches) {
-		if faults.Watches(watches, w.resource) {
+		if faults.Selects(watches, w.resource) {
 			ended++
 			w.timedOut = true
 			go w.Close() // blocks if the program is partitioned, which must not delay other faults
@@ -123,6 +131,36 @@ func (c *Cluster) FailRequests(program string, code int, oneIn int64) error {
 		p.answers.code, p.answers.oneIn = code, oneIn
 	}
 	return err
+}
+
+// DelayRequests implements faults.Surface.
+func (c *Cluster) DelayRequests(program, resources string, delay time.Duration) error {
+	p, err := c.program(program)
+	if err != nil {
+		return err
+	}
+	if p.answers.slow != nil {
+		close(p.answers.slow.over)
+		p.answers.slow = nil
+	}
+	if delay > 0 {
+		p.answers.slow = &slow{resources: resources, most: delay, over: make(chan struct{})}
+	}
+	return nil
+}
+
+// wait takes a part of the additional time of a request, unless its client gives up, and reports the error of that.
+func (s *slow) wait(request *http.Request, part time.Duration) error {
+	if part == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(part):
+	case <-s.over:
+	case <-request.Context().Done():
+		return request.Context().Err()
+	}
+	return nil
 }
 
 // disturb returns a transport through which faults alter answers.
@@ -149,10 +187,30 @@ func (d *disturbed) RoundTrip(request *http.Request) (*http.Response, error) {
 		time.Sleep(failedAfter)
 		return failure(request, code)
 	}
-	response, err := d.next.RoundTrip(request)
 	asked, isResource, notParsed := importer.ParseURL(request.URL)
-	if err != nil || response.StatusCode != http.StatusOK || notParsed != nil || !isResource || !asked.Watch {
-		return response, err
+	var before, after time.Duration
+	slow := d.program.answers.slow
+	if slow != nil && (slow.resources == faults.AllResources || notParsed == nil && isResource && faults.Selects(slow.resources, asked.Resource)) {
+		if before = rand.N(slow.most); rand.IntN(2) == 0 {
+			before, after = 0, before
+		}
+	}
+	if err := slow.wait(request, before); err != nil {
+		if request.Body != nil {
+			_ = request.Body.Close()
+		}
+		return nil, err
+	}
+	response, err := d.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := slow.wait(request, after); err != nil {
+		_ = response.Body.Close()
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK || notParsed != nil || !isResource || !asked.Watch {
+		return response, nil
 	}
 	w := &watch{ReadCloser: response.Body, program: d.program, resource: asked.Resource, closed: make(chan struct{})}
 	sim.Aside(func() { d.program.answers.watches = append(d.program.answers.watches, w) })
@@ -212,7 +270,7 @@ func (w *watch) Read(into []byte) (int, error) {
 			return 0, io.EOF
 		}
 	}
-	for a := &w.program.answers; a.resumed != nil && faults.Watches(a.stalled, w.resource); {
+	for a := &w.program.answers; a.resumed != nil && faults.Selects(a.stalled, w.resource); {
 		select {
 		case <-a.resumed:
 		case <-w.closed:

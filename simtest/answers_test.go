@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -95,7 +96,7 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, ended)
 		before := opened
-		ended, err = c.EndWatches("program", faults.AllWatches)
+		ended, err = c.EndWatches("program", faults.AllResources)
 		require.NoError(t, err)
 		require.Equal(t, 1, ended)
 		created("after")
@@ -122,6 +123,39 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		require.InDelta(t, 25, failed, 15)
 		require.NoError(t, c.FailRequests("program", 0, 1))
 		require.True(t, knows("first"), "what failed had no effect")
+
+		get := func() error {
+			_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "first", metav1.GetOptions{})
+			return err
+		}
+		require.NoError(t, c.DelayRequests("program", "configmaps", time.Minute))
+		began := time.Now()
+		_, err = client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), time.Second, "requests for other resources are not delayed")
+		require.NoError(t, get())
+		require.Greater(t, time.Since(began), time.Second)
+		created("while requests are slow")
+		require.True(t, knows("while requests are slow"), "the watch goes on")
+		arrived := 0
+		for i := range 20 {
+			impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+			name := fmt.Sprintf("impatient-%d", i)
+			_, err := client.CoreV1().ConfigMaps("default").Create(impatient, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			cancel()
+			if time.Sleep(time.Second); err != nil && knows(name) {
+				arrived++
+			}
+		}
+		require.InDelta(t, 10, arrived, 7, "some requests arrive late, others are answered late")
+		answered := make(chan error, 1)
+		go func() { answered <- get() }()
+		time.Sleep(10 * time.Millisecond)
+		began = time.Now()
+		require.NoError(t, c.DelayRequests("program", "", 0))
+		require.NoError(t, <-answered)
+		require.NoError(t, get())
+		require.Less(t, time.Since(began), time.Second, "nothing waits any longer")
 	})
 }
 
