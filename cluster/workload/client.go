@@ -61,33 +61,20 @@ func (c *client) do(server *session, op *model.Operation, token string) (next st
 	return next
 }
 
-// listRequest describes a list that is read to its last page.
-type listRequest struct {
-	scope    model.Scope
-	selector model.Selector
-	rv       int64
-	match    model.Match
-	limit    int64
-}
-
-// list reads a list page by page. Before each further page, turn returns the server to
-// ask, or nil to give up. list returns the number of requests and the last page
-// requested; the list is incomplete if that page has an error or a continue token.
-func (c *client) list(server *session, request listRequest, turn func() *session) (last *model.Operation, requests int) {
-	op := &model.Operation{
-		Kind: model.List, Scope: request.scope, Selector: request.selector,
-		RV: request.rv, Match: request.match, Limit: request.limit,
-	}
+// list reads a list to its last page; first is the request of the first one. Before each further
+// page, turn returns the server to ask, or nil to give up. list returns the number of requests and
+// the last page requested; the list is incomplete if that page has an error or a continue token.
+func (c *client) list(server *session, first *model.Operation, turn func() *session) (last *model.Operation, requests int) {
+	op, requests := first, 1
 	token := c.do(server, op, "")
-	requests = 1
 	for op.Err == model.OK && token != "" && requests < maxPages {
 		if server = turn(); server == nil {
 			break
 		}
 		// The token carries the resourceVersion; setting one as well is invalid.
 		op = &model.Operation{
-			Kind: model.List, Scope: request.scope, Selector: request.selector,
-			RV: model.RVUnset, Limit: request.limit, Continues: op.ID,
+			Kind: model.List, Scope: first.Scope, Selector: first.Selector,
+			RV: model.RVUnset, Limit: first.Limit, Continues: op.ID,
 		}
 		token = c.do(server, op, token)
 		requests++

@@ -45,29 +45,29 @@ func (r *reader) get(server *session) int {
 }
 
 // drawList draws a list. If the client knows no RV yet, the RV is 0.
-func (r *reader) drawList() listRequest {
-	request := listRequest{
-		scope: r.catalog.scope(r.random), selector: r.catalog.selector(r.random), rv: model.RVUnset,
+func (r *reader) drawList() *model.Operation {
+	request := &model.Operation{
+		Kind: model.List, Scope: r.catalog.scope(r.random), Selector: r.catalog.selector(r.random), RV: model.RVUnset,
 	}
 	switch choice := r.random.IntN(16); {
 	case choice < 5:
 	case choice < 8:
-		request.rv = 0
+		request.RV = 0
 	case choice < 10:
-		request.rv = r.knowledge.recent(r.random)
+		request.RV = r.knowledge.recent(r.random)
 	case choice < 12:
-		request.rv, request.match = r.knowledge.old(r.random), model.MatchNotOlderThan
+		request.RV, request.Match = r.knowledge.old(r.random), model.MatchNotOlderThan
 	case choice < 14:
-		request.rv = r.knowledge.recent(r.random)
-		request.match = exactly(request.rv)
+		request.RV = r.knowledge.recent(r.random)
+		request.Match = exactly(request.RV)
 	case choice < 15:
-		request.rv = r.knowledge.old(r.random)
-		request.match = exactly(request.rv)
+		request.RV = r.knowledge.old(r.random)
+		request.Match = exactly(request.RV)
 	default:
-		request.rv, request.match = r.knowledge.future(r.random), model.MatchNotOlderThan
+		request.RV, request.Match = r.knowledge.future(r.random), model.MatchNotOlderThan
 	}
 	if oneIn(r.random, 2) {
-		request.limit = 1 + r.random.Int64N(r.catalog.config.MaxPageLimit)
+		request.Limit = 1 + r.random.Int64N(r.catalog.config.MaxPageLimit)
 	}
 	return request
 }

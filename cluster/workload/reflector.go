@@ -75,14 +75,14 @@ func (f *reflector) fail() bool {
 
 // listAll reads the whole list, so that a watch can start from its RV.
 func (f *reflector) listAll() bool {
-	request := listRequest{scope: f.scope, selector: f.selector, rv: f.rv, limit: f.limit}
+	request := &model.Operation{Kind: model.List, Scope: f.scope, Selector: f.selector, RV: f.rv, Limit: f.limit}
 	switch {
 	case f.unavailable:
-		request.rv = model.RVUnset
+		request.RV = model.RVUnset
 	case f.rv > 0:
 		// To avoid going back in time the RV must be at least the last one seen. With a
 		// limit, the match must be explicit, because the default is then Exact.
-		request.match = model.MatchNotOlderThan
+		request.Match = model.MatchNotOlderThan
 	}
 	last, _ := f.list(f.server, request, func() *session {
 		if f.alive.Err() != nil {
