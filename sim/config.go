@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -118,19 +119,12 @@ func (s Schedule) String() string {
 }
 
 func (c Config) withDefaults() Config {
-	defaultTo(&c.Limits.Decisions, DefaultLimits.Decisions)
-	defaultTo(&c.Limits.Simulated, DefaultLimits.Simulated)
-	defaultTo(&c.Limits.TapeBytes, DefaultLimits.TapeBytes)
-	defaultTo(&c.Limits.CrashDelay, DefaultLimits.CrashDelay)
-	defaultTo(&c.Limits.HeapBytes, DefaultLimits.HeapBytes)
-	defaultTo(&c.Schedule.StallMin, DefaultSchedule.StallMin)
-	defaultTo(&c.Schedule.StallMax, DefaultSchedule.StallMax)
+	c.Limits.Decisions = cmp.Or(c.Limits.Decisions, DefaultLimits.Decisions)
+	c.Limits.Simulated = cmp.Or(c.Limits.Simulated, DefaultLimits.Simulated)
+	c.Limits.TapeBytes = cmp.Or(c.Limits.TapeBytes, DefaultLimits.TapeBytes)
+	c.Limits.CrashDelay = cmp.Or(c.Limits.CrashDelay, DefaultLimits.CrashDelay)
+	c.Limits.HeapBytes = cmp.Or(c.Limits.HeapBytes, DefaultLimits.HeapBytes)
+	c.Schedule.StallMin = cmp.Or(c.Schedule.StallMin, DefaultSchedule.StallMin)
+	c.Schedule.StallMax = cmp.Or(c.Schedule.StallMax, DefaultSchedule.StallMax)
 	return c
-}
-
-func defaultTo[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -126,12 +127,8 @@ func Start(config Config) (Running, error) {
 // streams.
 func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	tuning := c.Tuning.completed()
-	if c.Election == 0 {
-		c.Election = 10 * tuning.Tick
-	}
-	if c.ProgressNotify == 0 {
-		c.ProgressNotify = DefaultProgressNotify
-	}
+	c.Election = cmp.Or(c.Election, 10*tuning.Tick)
+	c.ProgressNotify = cmp.Or(c.ProgressNotify, DefaultProgressNotify)
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()
 	}

@@ -44,16 +44,10 @@ const (
 // completed returns the tuning with defaults in place of zero fields, except those that etcd
 // completes itself.
 func (t Tuning) completed() Tuning {
-	return Tuning{
-		Tick:            cmp.Or(t.Tick, 100*time.Millisecond),
-		SnapshotEntries: cmp.Or(t.SnapshotEntries, entriesForever),
-		CatchUpEntries:  cmp.Or(t.CatchUpEntries, entriesForever),
-		CompactionBatch: t.CompactionBatch,
-		WatchBatch:      t.WatchBatch,
-		WatchBuffer:     t.WatchBuffer,
-		WatchesPerSync:  t.WatchesPerSync,
-		BatchInterval:   cmp.Or(t.BatchInterval, time.Second),
-		BatchLimit:      t.BatchLimit,
-		QuotaBytes:      cmp.Or(t.QuotaBytes, DefaultQuota),
-	}
+	t.Tick = cmp.Or(t.Tick, 100*time.Millisecond)
+	t.SnapshotEntries = cmp.Or(t.SnapshotEntries, entriesForever)
+	t.CatchUpEntries = cmp.Or(t.CatchUpEntries, entriesForever)
+	t.BatchInterval = cmp.Or(t.BatchInterval, time.Second)
+	t.QuotaBytes = cmp.Or(t.QuotaBytes, DefaultQuota)
+	return t
 }

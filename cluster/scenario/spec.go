@@ -140,15 +140,15 @@ func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
 	config.StalledWatchers, config.Flood, config.Writing = s.StalledWatchers, s.Flood, s.Writing
-	override(&config.Quiet, s.Quiet)
-	override(&config.Watchers, s.Watchers)
-	override(&config.Writers, s.Setup.Writers)
-	override(&config.Readers, s.Setup.Readers)
-	override(&config.Reflectors, s.Setup.Reflectors)
-	override(&config.Informers, s.Setup.Informers)
-	override(&config.OperationTimeout, s.Setup.Timeout)
-	override(&config.Remember, s.Setup.Remember)
-	override(&config.MaxPageLimit, int64(s.Setup.PageLimit))
+	config.Quiet = cmp.Or(s.Quiet, config.Quiet)
+	config.Watchers = cmp.Or(s.Watchers, config.Watchers)
+	config.Writers = cmp.Or(s.Setup.Writers, config.Writers)
+	config.Readers = cmp.Or(s.Setup.Readers, config.Readers)
+	config.Reflectors = cmp.Or(s.Setup.Reflectors, config.Reflectors)
+	config.Informers = cmp.Or(s.Setup.Informers, config.Informers)
+	config.OperationTimeout = cmp.Or(s.Setup.Timeout, config.OperationTimeout)
+	config.Remember = cmp.Or(s.Setup.Remember, config.Remember)
+	config.MaxPageLimit = cmp.Or(int64(s.Setup.PageLimit), config.MaxPageLimit)
 	config.Mix, config.Initial, config.WatchTimeout = workload.Mix(s.Setup.Mix), s.Setup.Initial, s.Setup.WatchTimeout
 	config.Selectors, config.HandlerDelay = s.Setup.Selectors, s.Setup.HandlerDelay
 	config.Roaming = s.Setup.Roaming
@@ -168,14 +168,6 @@ func (s Spec) workload() workload.Config {
 		config.Parts = append([]workload.Part{}, s.Reduced.Parts...)
 	}
 	return config
-}
-
-// override sets a field to a value that is not zero.
-func override[T comparable](field *T, value T) {
-	var zero T
-	if value != zero {
-		*field = value
-	}
 }
 
 func (s Spec) topology() faults.Topology {
@@ -269,9 +261,9 @@ func (s Spec) DrawnSchedule() sim.Schedule {
 	if s.Setup.Steady {
 		schedule.StallOneIn, schedule.FocusOneIn = 0, 0
 	}
-	override(&schedule.YieldEvery, uint32(s.Setup.YieldEvery))
-	override(&schedule.StallOneIn, uint32(s.Setup.StallOneIn))
-	override(&schedule.FocusOneIn, uint32(s.Setup.FocusOneIn))
+	schedule.YieldEvery = cmp.Or(uint32(s.Setup.YieldEvery), schedule.YieldEvery)
+	schedule.StallOneIn = cmp.Or(uint32(s.Setup.StallOneIn), schedule.StallOneIn)
+	schedule.FocusOneIn = cmp.Or(uint32(s.Setup.FocusOneIn), schedule.FocusOneIn)
 	return schedule
 }
 

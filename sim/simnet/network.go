@@ -94,9 +94,7 @@ func New(config Config) *Network {
 	if config.Rand == nil {
 		config.Rand = randByName
 	}
-	if config.RetransmitMax == 0 {
-		config.RetransmitMax = 120 * time.Second
-	}
+	config.RetransmitMax = cmp.Or(config.RetransmitMax, 120*time.Second)
 	return &Network{
 		config:    config,
 		epoch:     time.Now(),

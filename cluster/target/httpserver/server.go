@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -63,9 +64,7 @@ func New(options Options) target.Servers {
 	if options.Cache == nil {
 		options.Cache = genericregistry.StorageWithCacher()
 	}
-	if options.EventTTL == 0 {
-		options.EventTTL = time.Hour
-	}
+	options.EventTTL = cmp.Or(options.EventTTL, time.Hour)
 	return &servers{Options: options}
 }
 
