@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -103,29 +102,24 @@ func (s *Store) Truth(dir, prefix string, decode func(key string, value []byte) 
 	if err != nil {
 		return model.Truth{}, err
 	}
-	truth := model.Truth{Revision: 1} // of an empty store, as etcd's
-	last := map[string]model.Object{}
+	found := truthBuilder{prefix: prefix, decode: decode, last: map[string]model.Object{}}
+	found.truth.Revision = 1 // of an empty store, as etcd's
 	compacted := int64(0)
 	for _, c := range commits {
 		switch {
-		case c.Compacted && (c.Revision <= compacted || c.Revision > truth.Revision):
-			return model.Truth{}, fmt.Errorf("expected a compaction above revision %d, up to %d, found %d", compacted, truth.Revision, c.Revision)
+		case c.Compacted && (c.Revision <= compacted || c.Revision > found.truth.Revision):
+			return model.Truth{}, fmt.Errorf("expected a compaction above revision %d, up to %d, found %d", compacted, found.truth.Revision, c.Revision)
 		case c.Compacted:
 			compacted = c.Revision
-			truth.Compactions = append(truth.Compactions, model.Compaction{RV: compacted, Time: model.Pending})
+			found.compact(compacted)
 			continue
-		case c.Revision < truth.Revision || c.Revision < 2:
-			return model.Truth{}, fmt.Errorf("expected a revision from %d on, found %d, which changes %s", max(2, truth.Revision), c.Revision, c.Key)
+		case c.Revision < found.truth.Revision || c.Revision < 2:
+			return model.Truth{}, fmt.Errorf("expected a revision from %d on, found %d, which changes %s", max(2, found.truth.Revision), c.Revision, c.Key)
 		}
-		truth.Revision = c.Revision
-		if !strings.HasPrefix(c.Key, prefix) {
-			continue
-		}
-		change, err := describeChange(write{key: c.Key, value: c.Value, deleted: c.Deleted, expired: c.Expired}, c.Revision, last, decode)
-		if err != nil {
+		found.truth.Revision = c.Revision
+		if err := found.add(write{key: c.Key, value: c.Value, deleted: c.Deleted, expired: c.Expired}, c.Revision); err != nil {
 			return model.Truth{}, err
 		}
-		truth.Changes = append(truth.Changes, change)
 	}
-	return truth, nil
+	return found.truth, nil
 }

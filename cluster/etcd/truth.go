@@ -32,24 +32,33 @@ type Era struct {
 //
 // The times of compactions are unknown here and set to model.Pending.
 func Truth(release Release, eras []Era, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {
-	var truth model.Truth
-	store := newStore()
-	last := map[string]model.Object{} // by key: the state before a deletion
+	store, found := newStore(), truthBuilder{prefix: prefix, decode: decode, last: map[string]model.Object{}}
 	for _, era := range eras {
 		if era.Revision != 0 {
 			store.revision = era.Revision
-			truth.Compactions = append(truth.Compactions, model.Compaction{RV: store.compact(era.Revision), Time: model.Pending})
+			found.compact(store.compact(era.Revision))
 		}
 		entries, err := era.entries(release)
 		if err != nil {
 			return model.Truth{}, err
 		}
-		if err := extend(&truth, release, store, entries, last, prefix, decode); err != nil {
-			return model.Truth{}, err
+		for _, entry := range entries {
+			effect, err := apply(store, release, entry)
+			if err != nil {
+				return model.Truth{}, fmt.Errorf("replay log entry %d: %w", entry.Index, err)
+			}
+			if effect.compacted != 0 {
+				found.compact(effect.compacted)
+			}
+			for _, written := range effect.changes {
+				if err := found.add(written, store.revision); err != nil {
+					return model.Truth{}, err
+				}
+			}
 		}
 	}
-	truth.Revision = store.revision
-	return truth, nil
+	found.truth.Revision = store.revision
+	return found.truth, nil
 }
 
 // entries returns what the members committed in an era.
@@ -69,32 +78,6 @@ func (e Era) entries(release Release) ([]LogEntry, error) {
 	return entries, err
 }
 
-// extend applies entries to a store and adds their changes to the truth.
-func extend(truth *model.Truth, release Release, store *store, entries []LogEntry, last map[string]model.Object,
-	prefix string, decode func(string, []byte) (model.Object, error),
-) error {
-	for _, entry := range entries {
-		effect, err := apply(store, release, entry)
-		if err != nil {
-			return fmt.Errorf("replay log entry %d: %w", entry.Index, err)
-		}
-		if effect.compacted != 0 {
-			truth.Compactions = append(truth.Compactions, model.Compaction{RV: effect.compacted, Time: model.Pending})
-		}
-		for _, written := range effect.changes {
-			if !strings.HasPrefix(written.key, prefix) {
-				continue
-			}
-			change, err := describeChange(written, store.revision, last, decode)
-			if err != nil {
-				return err
-			}
-			truth.Changes = append(truth.Changes, change)
-		}
-	}
-	return nil
-}
-
 // apply replays one log entry. Elections leave empty entries; membership changes do not
 // affect the store.
 func apply(store *store, release Release, entry LogEntry) (effect, error) {
@@ -108,19 +91,32 @@ func apply(store *store, release Release, entry LogEntry) (effect, error) {
 	return store.apply(request)
 }
 
-// describeChange converts a write into a change of the watched resource. last holds the
-// last state of each key; describeChange updates it.
-func describeChange(written write, revision int64, last map[string]model.Object, decode func(string, []byte) (model.Object, error)) (model.Change, error) {
-	if written.deleted {
-		object := last[written.key]
-		object.RV = revision
-		return model.Change{RV: revision, Deleted: true, Expired: written.expired, Object: object}, nil
+// truthBuilder puts a truth together from writes and compactions, in their order.
+type truthBuilder struct {
+	truth  model.Truth
+	prefix string // of the keys of the watched resource
+	decode func(key string, value []byte) (model.Object, error)
+	last   map[string]model.Object // by key: the last state, which a deletion tells
+}
+
+func (b *truthBuilder) compact(revision int64) {
+	b.truth.Compactions = append(b.truth.Compactions, model.Compaction{RV: revision, Time: model.Pending})
+}
+
+// add adds a write as a change, unless it is of another resource.
+func (b *truthBuilder) add(written write, revision int64) error {
+	if !strings.HasPrefix(written.key, b.prefix) {
+		return nil
 	}
-	object, err := decode(written.key, written.value)
-	if err != nil {
-		return model.Change{}, fmt.Errorf("decode %s at revision %d: %w", written.key, revision, err)
+	if !written.deleted {
+		object, err := b.decode(written.key, written.value)
+		if err != nil {
+			return fmt.Errorf("decode %s at revision %d: %w", written.key, revision, err)
+		}
+		b.last[written.key] = object
 	}
-	object.RV = revision
-	last[written.key] = object
-	return model.Change{RV: revision, Object: object}, nil
+	change := model.Change{RV: revision, Deleted: written.deleted, Expired: written.deleted && written.expired, Object: b.last[written.key]}
+	change.Object.RV = revision
+	b.truth.Changes = append(b.truth.Changes, change)
+	return nil
 }
