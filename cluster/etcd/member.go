@@ -185,9 +185,6 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 // Ready is closed once the member has joined the cluster and serves clients.
 func (m *Member) Ready() <-chan struct{} { return m.server.Server.ReadyNotify() }
 
-// Name returns the member's name.
-func (m *Member) Name() string { return m.name }
-
 // Stop shuts the member down as SIGTERM does and waits for its goroutines. It waits for
 // open watches for at most five seconds and two election timeouts, and then cuts them.
 // A second call waits for the first.

@@ -30,16 +30,6 @@ func (m *Member) Leads() (term uint64, leads bool) {
 // Leaderless reports whether the member knows of no leader. It does not block.
 func (m *Member) Leaderless() bool { return m.server.Server.Leader() == 0 }
 
-// Leader returns the name of the member that this one believes to be the leader, empty
-// if it knows of none.
-func (m *Member) Leader() string {
-	leader := m.server.Server.Cluster().Member(m.server.Server.Leader())
-	if leader == nil {
-		return ""
-	}
-	return leader.Name
-}
-
 // Compact discards history below revision, as kube-apiserver's compactor does every few
 // minutes. It fails with etcd's ErrCompacted or ErrFutureRev if there is nothing to
 // discard.
