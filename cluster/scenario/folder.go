@@ -304,23 +304,18 @@ func WriteDecisive(folder string, content []byte) error {
 	return writeAll(folder, []file{text(decisiveFile, content)})
 }
 
-// Decisions reads the decisions recorded in a run's folder.
+// Decisions reads the decisions recorded in a run's folder. The error is fs.ErrNotExist if there
+// are none.
 func Decisions(folder string) ([]sim.Decision, error) {
-	file, err := OpenDecisions(folder)
+	path, err := traces.FindIn(folder, decisionsFile)
+	if err != nil {
+		return nil, err
+	}
+	file, err := traces.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
 	var failed error
 	decisions := slices.Collect(sim.ReadDecisions(file, &failed))
 	return decisions, errors.Join(failed, file.Close())
-}
-
-// OpenDecisions opens the decisions recorded in a run's folder. The error is
-// fs.ErrNotExist if there are none.
-func OpenDecisions(folder string) (io.ReadCloser, error) {
-	path, err := traces.FindIn(folder, decisionsFile)
-	if err != nil {
-		return nil, err
-	}
-	return traces.OpenFile(path)
 }
