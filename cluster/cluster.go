@@ -87,8 +87,8 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 			c.members[i].awaitDisk()
 		})
 	}
-	for i := range config.Servers {
-		c.servers = append(c.servers, &Server{cluster: c, name: fmt.Sprintf("apiserver-%d", i)})
+	for _, name := range ServerNames(config.Servers) {
+		c.servers = append(c.servers, &Server{cluster: c, name: name})
 	}
 	c.standing.windows = make([]record[model.CacheWindow], len(c.servers))
 	world.Network().Observe(c.look)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,13 +108,8 @@ func (s *surface) MoveLeader(ctx context.Context) (from, to string, err error) {
 		return "", "", ErrNoMember
 	}
 	members := s.cluster.members
-	for i, member := range members {
-		if member == leader {
-			next := members[(i+1)%len(members)]
-			return leader.name, next.name, leader.MoveLeader(ctx, next.name)
-		}
-	}
-	return "", "", ErrNoMember
+	next := members[(slices.Index(members, leader)+1)%len(members)]
+	return leader.name, next.name, leader.MoveLeader(ctx, next.name)
 }
 
 func (s *surface) SetDiskDelay(name string, delay time.Duration) error {
