@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ func PrintTrace(r io.Reader, w io.Writer) error {
 			return err
 		}
 	}
-	return errors.Join(reader.failure(reader), out.Flush())
+	return errors.Join(reader.failure(), out.Flush())
 }
 
 // Point is a synchronisation point that a goroutine has passed.
@@ -196,7 +197,7 @@ func ReadPoints(r io.Reader, most int) ([]Point, error) {
 			points = append(points, Point{e.decision, e.now, e.what, place})
 		}
 	}
-	return points, reader.failure(reader)
+	return points, reader.failure()
 }
 
 // Difference is the first divergence of two traces: the last common records, the next
@@ -213,25 +214,24 @@ const shown = 8
 // FirstDifference reads two traces and returns their first divergence; ok is false if there
 // is none.
 func FirstDifference(a, b io.Reader) (found Difference, ok bool, err error) {
-	readers := [2]*traceReader{{in: bufio.NewReaderSize(a, 1<<16)}, {in: bufio.NewReaderSize(b, 1<<16)}}
+	readerA, readerB := &traceReader{in: bufio.NewReaderSize(a, 1<<16)}, &traceReader{in: bufio.NewReaderSize(b, 1<<16)}
 	var before [shown]event
 	for i := 0; ; i++ {
-		left, more := readers[0].next()
-		right, moreRight := readers[1].next()
+		left, more := readerA.next()
+		right, moreRight := readerB.next()
 		if more && moreRight && left == right {
 			before[i%shown] = left
 			continue
 		}
 		if !more && !moreRight {
-			return Difference{}, false, readers[0].failure(readers[1])
+			return Difference{}, false, cmp.Or(readerA.failure(), readerB.failure())
 		}
 		for j := max(0, i-shown); j < i; j++ {
 			found.Before = append(found.Before, before[j%shown].String())
 		}
 		found.Decision = max(left.decision, right.decision)
-		found.A = readers[0].rest(left, more)
-		found.B = readers[1].rest(right, moreRight)
-		return found, true, readers[0].failure(readers[1])
+		found.A, found.B = readerA.rest(left, more), readerB.rest(right, moreRight)
+		return found, true, cmp.Or(readerA.failure(), readerB.failure())
 	}
 }
 
@@ -244,14 +244,12 @@ func (r *traceReader) rest(first event, more bool) []string {
 	return lines
 }
 
-// failure returns why one of two traces could not be read to its end.
-func (r *traceReader) failure(other *traceReader) error {
-	for _, err := range []error{r.err, other.err} {
-		if err != nil && err != io.EOF {
-			return err
-		}
+// failure returns why the trace could not be read to its end.
+func (r *traceReader) failure() error {
+	if r.err == io.EOF {
+		return nil
 	}
-	return nil
+	return r.err
 }
 
 // String renders an event as a line.
