@@ -93,7 +93,7 @@ func TestDialIsSentAgainAfterAPartition(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		listener := listen(t, n)
 		n.Partition("client", "server")
-		time.AfterFunc(4*time.Second, n.HealAll)
+		time.AfterFunc(4*time.Second, func() { n.Heal("client", "server") })
 		require.Equal(t, 7*time.Second+20*ms, elapsed(func() { dialAndAccept(t, n, "client", listener) }),
 			"after 1, 3 and 7 s")
 	})
@@ -111,7 +111,7 @@ func TestDialSentIntoAPartitionIsLost(t *testing.T) {
 		inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
 			listener := listen(t, n)
 			n.PartitionOneWay(test.from, test.to)
-			time.AfterFunc(50*ms, n.HealAll)
+			time.AfterFunc(50*ms, func() { n.Heal("client", "server") })
 			require.Equal(t, test.want, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
 		})
 	}
@@ -121,7 +121,7 @@ func TestDialIsStoppedByAPartitionWhileUnderWay(t *testing.T) {
 	inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
 		listener := listen(t, n)
 		time.AfterFunc(150*ms, func() { n.Partition("client", "server") })
-		time.AfterFunc(300*ms, n.HealAll)
+		time.AfterFunc(300*ms, func() { n.Heal("client", "server") })
 		require.Equal(t, 1200*ms, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
 	})
 }

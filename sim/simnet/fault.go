@@ -56,17 +56,6 @@ func (n *Network) Heal(a, b string) {
 	n.unlock(wake)
 }
 
-// HealAll heals all links. Latencies, bandwidths and refusing hosts do not change.
-func (n *Network) HealAll() {
-	n.mu.Lock()
-	now := n.now()
-	var wake []*waitPoint
-	for _, l := range n.linkOrder {
-		wake = n.healLocked(l, now, wake)
-	}
-	n.unlock(wake)
-}
-
 func (n *Network) healLocked(l *link, now int64, wake []*waitPoint) []*waitPoint {
 	if !l.blocked() {
 		return wake
@@ -161,7 +150,6 @@ func (n *Network) Refuse(host string, refuse bool) {
 // running again. The host may listen and dial again at once.
 func (n *Network) CrashHost(host string) {
 	n.mu.Lock()
-	n.stats.Crashes++
 	h, now := n.hostLocked(host), n.now()
 	for _, l := range slices.Clone(h.listeners) {
 		l.closeLocked()

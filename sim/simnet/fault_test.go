@@ -21,7 +21,7 @@ func TestPartitionWakesReadersThatWait(t *testing.T) {
 		go func() {
 			time.Sleep(100 * ms)
 			_, _ = client.Write([]byte("second"))
-			n.HealAll()
+			n.Heal("client", "server")
 		}()
 		require.Equal(t, retransmitMin+10*ms, elapsed(func() { requireRead(t, server, "first second") }),
 			"the patience of TCP counts from the first loss")
@@ -50,7 +50,7 @@ func TestPartitionFillsTheBuffer(t *testing.T) {
 		})
 		synctest.Wait()
 		require.EqualValues(t, StreamBuffer, n.Stats().Sent)
-		n.HealAll()
+		n.Heal("client", "server")
 		_, err := io.ReadFull(server, make([]byte, 2*StreamBuffer))
 		require.NoError(t, err)
 		wait.Wait()

@@ -77,14 +77,12 @@ type service struct {
 
 // Stats counts what happened on a network since it was made.
 type Stats struct {
-	Dials        int // calls of DialContext
-	Connections  int // dials that succeeded
-	Refused      int // dials that failed with ECONNREFUSED
-	TimedOut     int // dials that gave up, by their context or by DialTimeout
-	Resets       int // connections reset by a fault or by a crash
-	Crashes      int // calls of CrashHost
-	Sent         int64
-	Delivered    int64 // bytes read; Sent counts bytes that Write took
+	Dials        int   // calls of DialContext
+	Connections  int   // dials that succeeded
+	Refused      int   // dials that failed with ECONNREFUSED
+	TimedOut     int   // dials that gave up, by their context or by DialTimeout
+	Resets       int   // connections reset by a fault or by a crash
+	Sent         int64 // bytes that Write took
 	SegmentsHeld int   // segments a partition delayed
 	SegmentsLost int   // segments that went into a black hole
 }

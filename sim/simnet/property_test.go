@@ -144,7 +144,7 @@ func live(s script) (l life) {
 			_ = client.SetDeadline(time.Unix(1, 0))
 		}
 	}
-	n.HealAll()
+	n.Heal("client", "server")
 	l.finished = client.CloseWrite() == nil || l.finished
 	// The longest retransmission, and all that the buffer holds at the lowest
 	// bandwidth, a byte a second.

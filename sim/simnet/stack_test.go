@@ -62,7 +62,7 @@ func TestNetHTTP(t *testing.T) {
 		n.Partition("client-1", "apiserver-0")
 		_, err = client.Get("http://apiserver/")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		n.HealAll()
+		n.Heal("client-1", "apiserver-0")
 		response, err := client.Get("http://apiserver/")
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
@@ -118,7 +118,7 @@ func TestGRPC(t *testing.T) {
 
 		n.Partition("apiserver-0", "etcd-0")
 		require.Equal(t, codes.DeadlineExceeded, check(2*time.Second))
-		n.HealAll()
+		n.Heal("apiserver-0", "etcd-0")
 		require.Equal(t, codes.OK, check(5*time.Second), "the connection survives")
 		require.Equal(t, 1, n.Stats().Connections)
 

@@ -119,7 +119,6 @@ func (s *stream) read(p []byte, limit int, now int64, wake []*waitPoint) (int, [
 		} else {
 			s.bytes.read(p[:count])
 		}
-		s.network.stats.Delivered += int64(count)
 		wake = s.wakeWriter(wake)
 	}
 	return count, wake
