@@ -20,7 +20,7 @@ type Process struct {
 	name  string
 	group uint32
 	dead  atomic.Bool
-	gone  chan struct{}
+	gone  chan struct{} // closed when it has crashed
 }
 
 // Process returns a new process without goroutines.
@@ -66,9 +66,6 @@ func (p *Process) Do(f func()) bool {
 		return false
 	}
 }
-
-// Gone is closed when the process has crashed.
-func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 // Goroutines returns the number of goroutines of the process. It is meaningful when nothing
 // else runs, as after [World.Settle].

@@ -145,9 +145,6 @@ func (w *World) networkConfig() simnet.Config {
 // name return streams with the same numbers.
 func (w *World) Rand(name string) *rand.Rand { return Stream(w.config.Source.Seed(), name) }
 
-// Seed returns the number from which the run's random streams are derived.
-func (w *World) Seed() uint64 { return w.config.Source.Seed() }
-
 // Network returns the simulated network, which handles every dial and listen of a simulated
 // goroutine, on the host with the name of the goroutine's process.
 func (w *World) Network() *simnet.Network { return w.network }
