@@ -40,42 +40,40 @@ func contended(t testing.TB, seed uint64, schedule sim.Schedule) *sim.Result {
 }
 
 func TestDecisionsAreWrittenAndRead(t *testing.T) {
-	isolate.Isolated(t, decisionsAreWrittenAndRead)
-}
-
-func decisionsAreWrittenAndRead(t testing.TB) {
-	// Two, four and 256 alternatives are what picks and selects have, too: a decision is
-	// not known by their number.
-	schedule := sim.Schedule{YieldEvery: 2, StallOneIn: 4, StallMin: time.Millisecond, StallMax: time.Second, FocusOneIn: 2}
-	result := contended(t, 3, schedule)
-	decisions := slices.Collect(result.Trace.Decisions())
-	require.EqualValues(t, result.Decisions, len(decisions), "every decision, and nothing else")
-	kinds := map[sim.Kind]int{}
-	for i, d := range decisions {
-		require.EqualValues(t, i+1, d.Number)
-		require.Less(t, d.Chosen, d.Of)
-		kinds[d.Kind]++
-	}
-	for _, kind := range []sim.Kind{sim.KindPick, sim.KindYield, sim.KindStall, sim.KindFocus, sim.KindLength, sim.KindSelect} {
-		require.NotZero(t, kinds[kind], kind)
-	}
-	require.EqualValues(t, result.Stalls, kinds[sim.KindLength])
-	focused := 0
-	for _, d := range decisions {
-		if d.Kind == sim.KindFocus && d.Chosen == 0 {
-			focused++
+	isolate.Isolated(t, func(t testing.TB) {
+		// Two, four and 256 alternatives are what picks and selects have, too: a decision is
+		// not known by their number.
+		schedule := sim.Schedule{YieldEvery: 2, StallOneIn: 4, StallMin: time.Millisecond, StallMax: time.Second, FocusOneIn: 2}
+		result := contended(t, 3, schedule)
+		decisions := slices.Collect(result.Trace.Decisions())
+		require.EqualValues(t, result.Decisions, len(decisions), "every decision, and nothing else")
+		kinds := map[sim.Kind]int{}
+		for i, d := range decisions {
+			require.EqualValues(t, i+1, d.Number)
+			require.Less(t, d.Chosen, d.Of)
+			kinds[d.Kind]++
 		}
-	}
-	require.EqualValues(t, result.Stalls+result.Yields, kinds[sim.KindYield]+focused)
-	require.True(t, slices.ContainsFunc(decisions, func(d sim.Decision) bool {
-		return d.Kind == sim.KindLength && strings.Contains(d.Callers, "sim_test.contended")
-	}), "it says where")
+		for _, kind := range []sim.Kind{sim.KindPick, sim.KindYield, sim.KindStall, sim.KindFocus, sim.KindLength, sim.KindSelect} {
+			require.NotZero(t, kinds[kind], kind)
+		}
+		require.EqualValues(t, result.Stalls, kinds[sim.KindLength])
+		focused := 0
+		for _, d := range decisions {
+			if d.Kind == sim.KindFocus && d.Chosen == 0 {
+				focused++
+			}
+		}
+		require.EqualValues(t, result.Stalls+result.Yields, kinds[sim.KindYield]+focused)
+		require.True(t, slices.ContainsFunc(decisions, func(d sim.Decision) bool {
+			return d.Kind == sim.KindLength && strings.Contains(d.Callers, "sim_test.contended")
+		}), "it says where")
 
-	var file bytes.Buffer
-	require.NoError(t, sim.WriteDecisions(&file, result.Trace.Decisions()))
-	var failed error
-	require.Equal(t, decisions, slices.Collect(sim.ReadDecisions(bytes.NewReader(file.Bytes()), &failed)))
-	require.NoError(t, failed)
+		var file bytes.Buffer
+		require.NoError(t, sim.WriteDecisions(&file, result.Trace.Decisions()))
+		var failed error
+		require.Equal(t, decisions, slices.Collect(sim.ReadDecisions(bytes.NewReader(file.Bytes()), &failed)))
+		require.NoError(t, failed)
+	})
 }
 
 func TestDecisionsThatAreNoneAreRefused(t *testing.T) {

@@ -15,56 +15,52 @@ import (
 
 // TestAWallClockJumpsForItsHostAlone moves a clock: times tell, durations do not.
 func TestAWallClockJumpsForItsHostAlone(t *testing.T) {
-	isolate.Isolated(t, aWallClockJumpsForItsHostAlone)
-}
-
-func aWallClockJumpsForItsHostAlone(t testing.TB) {
-	var before, after, later, elsewhere, successor time.Time
-	var passed, slept time.Duration
-	isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
-		host := w.Process("host")
-		host.Do(func() { before = time.Now() })
-		w.SetClock("host", -time.Hour)
-		host.Do(func() {
-			after, passed = time.Now(), time.Since(before)
-			time.Sleep(time.Second)
-			later, slept = time.Now(), time.Since(after)
+	isolate.Isolated(t, func(t testing.TB) {
+		var before, after, later, elsewhere, successor time.Time
+		var passed, slept time.Duration
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+			host := w.Process("host")
+			host.Do(func() { before = time.Now() })
+			w.SetClock("host", -time.Hour)
+			host.Do(func() {
+				after, passed = time.Now(), time.Since(before)
+				time.Sleep(time.Second)
+				later, slept = time.Now(), time.Since(after)
+			})
+			elsewhere = time.Now()
+			w.Process("host").Do(func() { successor = time.Now() })
+			w.SetClock("host", 0)
+			host.Do(func() { after = time.Now() })
 		})
-		elsewhere = time.Now()
-		w.Process("host").Do(func() { successor = time.Now() })
-		w.SetClock("host", 0)
-		host.Do(func() { after = time.Now() })
+		require.Zero(t, passed, "a duration is what the monotonic clock says")
+		require.Equal(t, time.Second, slept)
+		require.Equal(t, time.Second-time.Hour, later.Round(0).Sub(before.Round(0)), "the wall clock says otherwise")
+		require.Equal(t, time.Second, elsewhere.Round(0).Sub(before.Round(0)), "other hosts have clocks of their own")
+		require.Equal(t, time.Second-time.Hour, successor.Round(0).Sub(before.Round(0)), "the clock is the host's, not the process'")
+		require.Equal(t, time.Second, after.Round(0).Sub(before.Round(0)), "it is set right")
 	})
-	require.Zero(t, passed, "a duration is what the monotonic clock says")
-	require.Equal(t, time.Second, slept)
-	require.Equal(t, time.Second-time.Hour, later.Round(0).Sub(before.Round(0)), "the wall clock says otherwise")
-	require.Equal(t, time.Second, elsewhere.Round(0).Sub(before.Round(0)), "other hosts have clocks of their own")
-	require.Equal(t, time.Second-time.Hour, successor.Round(0).Sub(before.Round(0)), "the clock is the host's, not the process'")
-	require.Equal(t, time.Second, after.Round(0).Sub(before.Round(0)), "it is set right")
 }
 
 // TestASyncGoesToTheDiskOfItsHost syncs in both ways that Go has, which is etcd's log's
 // and its database's.
 func TestASyncGoesToTheDiskOfItsHost(t *testing.T) {
-	isolate.Isolated(t, aSyncGoesToTheDiskOfItsHost)
-}
-
-func aSyncGoesToTheDiskOfItsHost(t testing.TB) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	require.NoError(t, err)
-	defer file.Close()
-	var slow, other time.Duration
-	syncs := 0
-	isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
-		w.Disk("slow").SetDelay(time.Second)
-		w.Disk("slow").OnSync(func() { syncs++ })
-		w.Process("slow").Do(func() { slow = syncTwice(t, file) })
-		w.Process("other").Do(func() { other = syncTwice(t, file) })
+	isolate.Isolated(t, func(t testing.TB) {
+		file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+		require.NoError(t, err)
+		defer file.Close()
+		var slow, other time.Duration
+		syncs := 0
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+			w.Disk("slow").SetDelay(time.Second)
+			w.Disk("slow").OnSync(func() { syncs++ })
+			w.Process("slow").Do(func() { slow = syncTwice(t, file) })
+			w.Process("other").Do(func() { other = syncTwice(t, file) })
+		})
+		require.Equal(t, 2*time.Second, slow)
+		require.Zero(t, other)
+		require.Equal(t, 2, syncs)
+		require.Less(t, syncTwice(t, file), time.Minute, "outside, the operating system syncs")
 	})
-	require.Equal(t, 2*time.Second, slow)
-	require.Zero(t, other)
-	require.Equal(t, 2, syncs)
-	require.Less(t, syncTwice(t, file), time.Minute, "outside, the operating system syncs")
 }
 
 // syncTwice returns how long it takes to sync a file in both ways.
