@@ -31,11 +31,9 @@ type Config struct {
 	// when faults heal.
 	StalledWatchers int
 
-	// Flood is how many writes follow FloodAfter after faults have healed, at least
-	// FloodPause apart. They show whether stalled watchers delay other clients when
-	// nothing else is wrong.
-	Flood                  int
-	FloodAfter, FloodPause time.Duration
+	// Flood is how many writes follow some time after faults have healed. They show whether
+	// stalled watchers delay other clients when nothing else is wrong.
+	Flood int
 
 	// Namespaces, Names, Nodes and Labels are the parts of objects. Every name exists in every
 	// namespace; fewer names mean more contention.
@@ -62,9 +60,6 @@ type Config struct {
 	// open.
 	OperationTimeout time.Duration
 
-	// MaxStream bounds how long a client keeps a stream that it will cancel itself.
-	MaxStream time.Duration
-
 	// Roaming makes informers switch servers after a failure and when a server ends their stream,
 	// as behind a load balancer.
 	Roaming bool
@@ -86,10 +81,6 @@ type Config struct {
 	// Parts are what is left of a reduced workload; clients without a part do nothing.
 	// Nil is the whole workload.
 	Parts []Part
-
-	// BackoffFirst and MaxBackoff bound how long a client waits after a failure; the
-	// wait doubles each time.
-	BackoffFirst, MaxBackoff time.Duration
 }
 
 // Label is a label that objects carry with one of Values, or not at all.
@@ -113,6 +104,16 @@ const (
 	convergeSettle = 5 * time.Second
 	// maxPages is how many pages of a list a client reads before it gives up.
 	maxPages = 64
+	// maxStream bounds how long a client keeps a stream that it will cancel itself.
+	maxStream = 20 * time.Second
+	// firstBackoff and maxBackoff bound how long a client waits after a failure; the wait
+	// doubles each time.
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 3 * time.Second
+	// floodDelay is when the flood begins after faults have healed, and floodPause bounds the
+	// pause between two of its writes.
+	floodDelay = 15 * time.Second
+	floodPause = 100 * time.Millisecond
 )
 
 // DefaultConfig returns a run of 60 simulated seconds with about 200 operations.
@@ -136,12 +137,7 @@ func DefaultConfig() Config {
 		Bursts:           6,
 		Remember:         32,
 		MaxPageLimit:     5,
-		FloodAfter:       15 * time.Second,
-		FloodPause:       100 * time.Millisecond,
 		OperationTimeout: 5 * time.Second,
-		MaxStream:        20 * time.Second,
-		BackoffFirst:     100 * time.Millisecond,
-		MaxBackoff:       3 * time.Second,
 	}
 }
 
@@ -161,7 +157,7 @@ func (c Config) maxFlood() time.Duration {
 	if c.Flood == 0 {
 		return 0
 	}
-	return c.FloodAfter + time.Duration(c.Flood)*(c.FloodPause+c.OperationTimeout)
+	return floodDelay + time.Duration(c.Flood)*(floodPause+c.OperationTimeout)
 }
 
 // Validate returns all errors of a Config.
@@ -183,13 +179,9 @@ func (c Config) Validate() error {
 	for _, label := range c.Labels {
 		expect(label.Key != "" && len(label.Values) > 0, "a label needs a key and values; found %+v", label)
 	}
-	expect(c.Flood == 0 || c.FloodPause > 0, "a flood needs a positive pause between its writes; found %v", c.FloodPause)
 	expect(c.OperationTimeout > 0, "the operation timeout must be positive; found %v", c.OperationTimeout)
 	expect(c.Remember > 0 && c.MaxPageLimit > 0, "clients need to remember at least one RV, and a largest limit of at least 1; found %d and %d", c.Remember, c.MaxPageLimit)
 	expect(c.WatchTimeout == 0 || c.WatchTimeout >= time.Second, "the longest timeout of a watch must be a second or more; found %v", c.WatchTimeout)
-	expect(c.MaxStream > 0, "the longest limited stream must be positive; found %v", c.MaxStream)
-	expect(c.BackoffFirst > 0 && c.MaxBackoff >= c.BackoffFirst,
-		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.MaxBackoff)
 	if len(problems) == 0 {
 		return errors.Join(c.validateScript(), c.validateParts())
 	}

@@ -20,8 +20,6 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		"names":     {func(c *Config) { c.Names = nil }, "at least one namespace and one name"},
 		"labels":    {func(c *Config) { c.Labels = []Label{{Key: "app"}} }, "a key and values"},
 		"timeout":   {func(c *Config) { c.OperationTimeout = 0 }, "operation timeout"},
-		"stream":    {func(c *Config) { c.MaxStream = 0 }, "longest limited stream"},
-		"backoff":   {func(c *Config) { c.MaxBackoff = 0 }, "backoff"},
 	} {
 		config := DefaultConfig()
 		require.NoError(t, config.Validate())

@@ -39,7 +39,7 @@ func (c *finalWriter) due(number int, at time.Duration) bool {
 // for these writes.
 func (c *finalWriter) flood() {
 	config, whole := c.catalog.config, c.part == nil
-	if config.Flood == 0 || whole && !sleep(c.alive, config.FloodAfter) {
+	if config.Flood == 0 || whole && !sleep(c.alive, floodDelay) {
 		return
 	}
 	for i := range config.Flood {
@@ -47,7 +47,7 @@ func (c *finalWriter) flood() {
 			key := model.Key{Namespace: config.Namespaces[i%len(config.Namespaces)], Name: pick(c.random, config.Names)}
 			c.put(pick(c.random, c.servers), key)
 		}
-		if whole && !sleep(c.alive, drawDuration(c.random, config.FloodPause)) {
+		if whole && !sleep(c.alive, drawDuration(c.random, floodPause)) {
 			return
 		}
 	}

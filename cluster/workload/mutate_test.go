@@ -42,7 +42,7 @@ func TestStalledWatchersStallAndTheFloodComes(t *testing.T) {
 		}
 	}
 	for _, op := range history.Operations {
-		if op.Client == FinalWriter && op.Call >= int64(config.Active()+config.FloodAfter) && op.Object != nil {
+		if op.Client == FinalWriter && op.Call >= int64(config.Active()+floodDelay) && op.Object != nil {
 			writes++
 		}
 	}

@@ -175,7 +175,7 @@ func (f *reflector) ended(reason model.CloseReason, syncing, expired bool) (resu
 	case reason == model.ClosedByServer || reason == model.ClosedByClient:
 		// An orderly end needs no backoff, but the pause avoids a tight loop if a
 		// server ends every stream at once.
-		return sleep(f.alive, f.backoff.first)
+		return sleep(f.alive, firstBackoff)
 	default:
 		return f.fail()
 	}
@@ -186,5 +186,5 @@ func (f *reflector) drawLength() time.Duration {
 	if oneIn(f.random, 2) {
 		return 0
 	}
-	return drawDuration(f.random, f.catalog.config.MaxStream)
+	return drawDuration(f.random, maxStream)
 }

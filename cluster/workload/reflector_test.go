@@ -211,8 +211,7 @@ func TestAStreamedStateThatBreaksOffIsNotResumed(t *testing.T) {
 			f := &reflector{
 				client:   client{random: random, catalog: catalog{DefaultConfig()}, alive: t.Context()},
 				consumer: newConsumer(random), pace: pace{name: Fast},
-				backoff: backoff{first: time.Second, most: time.Second},
-				server:  &session{api: api, recorder: newRecorder(time.Now()), timeout: time.Second},
+				server: &session{api: api, recorder: newRecorder(time.Now()), timeout: time.Second},
 			}
 			require.Equal(t, row.resumable, f.streamList(), name)
 			require.Equal(t, row.rv, f.rv, name)

@@ -77,14 +77,12 @@ func (c *client) follow(ctx context.Context, schedule []time.Duration, act func(
 }
 
 // backoff is the wait after a failure; it doubles until a success resets it.
-type backoff struct {
-	first, most, current time.Duration
-}
+type backoff struct{ current time.Duration }
 
 // next is how long to wait after a failure, with jitter so that clients do not stay
 // in step.
 func (b *backoff) next(random *rand.Rand) time.Duration {
-	b.current = min(max(2*b.current, b.first), b.most)
+	b.current = min(max(2*b.current, firstBackoff), maxBackoff)
 	return b.current/2 + drawDuration(random, b.current/2+1)
 }
 

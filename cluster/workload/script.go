@@ -113,7 +113,7 @@ func (w *Workload) startScript() {
 		if _, ok := w.config.part(name); !ok {
 			continue
 		}
-		p := &performer{writer: writer{client: w.client(name)}, backoff: w.newBackoff()}
+		p := &performer{writer: writer{client: w.client(name)}}
 		p.consumer = w.newConsumer(&p.client)
 		var lines []ScriptLine
 		for _, line := range w.config.Script {

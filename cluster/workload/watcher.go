@@ -59,7 +59,7 @@ func (w *watcher) watch(server *session) bool {
 	request, pace, length := w.drawRequest(server), drawPace(w.random, true), time.Duration(0)
 	// A quarter of the streams are kept for as long as they last.
 	if !oneIn(w.random, 4) {
-		length = drawDuration(w.random, w.catalog.config.MaxStream)
+		length = drawDuration(w.random, maxStream)
 	}
 	if w.stalls {
 		request.Scope, request.Selector = model.Scope{}, model.Selector{}

@@ -93,7 +93,7 @@ func (w *Workload) Start() {
 		w.start(&w.workers, reader.name, func() { reader.run(schedule) })
 	}
 	for _, i := range w.config.present("reflector", w.config.Reflectors) {
-		reflector := &reflector{client: w.newClient("reflector", i), backoff: w.newBackoff()}
+		reflector := &reflector{client: w.newClient("reflector", i)}
 		reflector.consumer = w.newConsumer(&reflector.client)
 		reflector.drawHabits()
 		w.start(&w.followers, reflector.name, func() {
@@ -121,7 +121,7 @@ func (w *Workload) Start() {
 }
 
 func (w *Workload) newWatcher(kind string, index int) *watcher {
-	watcher := &watcher{client: w.newClient(kind, index), backoff: w.newBackoff()}
+	watcher := &watcher{client: w.newClient(kind, index)}
 	watcher.consumer = newConsumer(watcher.random)
 	watcher.mutations = w.newNumbers(watcher.name + "/scribbles")
 	watcher.careless = rand.New(watcher.mutations)
@@ -168,7 +168,7 @@ func (w *Workload) Heal() error {
 	if _, ok := w.config.part(FinalWriter); !ok {
 		return nil
 	}
-	final := &finalWriter{writer: writer{client: w.client(FinalWriter)}, backoff: w.newBackoff()}
+	final := &finalWriter{writer: writer{client: w.client(FinalWriter)}}
 	final.began = time.Now()
 	var err error
 	w.start(&w.closing, final.name, func() {
@@ -296,10 +296,6 @@ func (w *Workload) newConsumer(client *client) *consumer {
 	consumer := newConsumer(client.random)
 	w.consumers[client.name] = consumer
 	return consumer
-}
-
-func (w *Workload) newBackoff() backoff {
-	return backoff{first: w.config.BackoffFirst, most: w.config.MaxBackoff}
 }
 
 func (w *Workload) start(group *group, client string, f func()) {

@@ -133,6 +133,9 @@ func (s *Store) read(ctx context.Context, op *model.Operation, token string) (ne
 // tokenFormat is that of a continue token: the list's RV and the previous page's last key.
 const tokenFormat = "%d %s %s"
 
+// futureWait is how long a request for a future RV waits for it.
+const futureWait = 3 * time.Second
+
 // waitFor waits, up to a limit, until the store has reached rv.
 func (s *Store) waitFor(ctx context.Context, rv int64) bool {
 	var deadline <-chan time.Time
@@ -144,7 +147,7 @@ func (s *Store) waitFor(ctx context.Context, rv int64) bool {
 			return true
 		}
 		if deadline == nil {
-			timer := time.NewTimer(s.FutureWait)
+			timer := time.NewTimer(futureWait)
 			defer timer.Stop()
 			deadline = timer.C
 		}

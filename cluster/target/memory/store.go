@@ -19,8 +19,6 @@ type Store struct {
 	BookmarkPeriod time.Duration
 	// Window is how many of the last changes a watch can start from.
 	Window int
-	// FutureWait is how long a request for a future RV waits for it.
-	FutureWait time.Duration
 
 	mu          sync.Mutex
 	truth       model.Truth
@@ -37,7 +35,6 @@ func New() *Store {
 	return &Store{
 		BookmarkPeriod: time.Second,
 		Window:         100,
-		FutureWait:     3 * time.Second,
 		truth:          model.Truth{Revision: 1},
 		wake:           make(chan struct{}),
 		began:          time.Now(),
