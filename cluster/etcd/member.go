@@ -34,9 +34,6 @@ type Config struct {
 	// Cluster names all members, this one included.
 	Cluster []string
 
-	// Election is the shortest time without a heartbeat that starts an election, at
-	// least five ticks, rounded down to milliseconds; 0 is ten ticks.
-	Election time.Duration
 	// ProgressNotify is the interval of progress notifications for idle watches that
 	// requested them.
 	ProgressNotify time.Duration
@@ -48,11 +45,6 @@ type Config struct {
 	// Logger receives the member's logs; nil discards them. A logger that fails to
 	// write must not block.
 	Logger *zap.Logger
-	// OnFatal receives the reason why the member cannot continue, where etcd would end
-	// its process. It is called on the failing goroutine, which ends when OnFatal
-	// returns; the others are left running. Nil means to panic, unless the simulated disk
-	// is full.
-	OnFatal func(reason error)
 }
 
 // ClientURL returns the URL at which the named member serves clients.
@@ -65,6 +57,9 @@ const (
 	clientPort = ":2379"
 	peerPort   = ":2380"
 )
+
+// electionTicks is how many ticks without a heartbeat start an election at the earliest.
+const electionTicks = 10
 
 // Patience is how long members wait on a connection to an address before they give up; 0 is
 // forever. Over TCP etcd sets a deadline before each call on the streams between members and on
@@ -127,18 +122,15 @@ func Start(config Config) (Running, error) {
 // streams.
 func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	tuning := c.Tuning.completed()
-	c.Election = cmp.Or(c.Election, 10*tuning.Tick)
 	c.ProgressNotify = cmp.Or(c.ProgressNotify, DefaultProgressNotify)
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()
 	}
-	if c.OnFatal == nil {
-		c.OnFatal = func(reason error) {
-			if simdisk.Full() {
-				return // the harness's limit is to blame, and makes the run inconclusive
-			}
-			panic(fmt.Sprintf("etcd member %q gave up: %v", c.Name, reason))
+	gaveUp := func(reason error) {
+		if simdisk.Full() {
+			return // the harness's limit is to blame, and makes the run inconclusive
 		}
+		panic(fmt.Sprintf("etcd member %q gave up: %v", c.Name, reason))
 	}
 
 	client, err := url.Parse(ClientURL(c.Name))
@@ -161,7 +153,7 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	s.ListenClientUrls, s.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	s.ListenPeerUrls, s.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	s.TickMs = uint(tuning.Tick.Milliseconds())
-	s.ElectionMs = uint(c.Election.Milliseconds())
+	s.ElectionMs = electionTicks * s.TickMs
 
 	s.QuotaBackendBytes = tuning.QuotaBytes
 	s.BackendFreelistType = "map"
@@ -178,7 +170,7 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 		limiter.LimitWatches(tuning.WatchBatch, tuning.WatchBuffer, tuning.WatchesPerSync)
 	}
 	c.Release.Configure(s, c.ProgressNotify, tuning.CompactionBatch, watches.intercept)
-	s.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.Logger.WithOptions(zap.WithFatalHook(fatalHook{c.OnFatal})))
+	s.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.Logger.WithOptions(zap.WithFatalHook(fatalHook{gaveUp})))
 	return s, nil
 }
 
@@ -204,7 +196,8 @@ func (m *Member) Stop() {
 }
 
 // fatalHook keeps a fatal log message from ending the process, which contains the whole
-// simulation.
+// simulation. onFatal is called on the failing goroutine, which ends when it returns; the others
+// are left running.
 type fatalHook struct {
 	onFatal func(reason error)
 }

@@ -46,12 +46,11 @@ var CurrentRelease Release
 // testConfig has timings that suit a real clock.
 func testConfig(name, dir string, cluster ...string) Config {
 	return Config{
-		Release:  CurrentRelease,
-		Name:     name,
-		Dir:      dir,
-		Cluster:  cluster,
-		Tuning:   Tuning{Tick: 5 * time.Millisecond},
-		Election: 50 * time.Millisecond,
+		Release: CurrentRelease,
+		Name:    name,
+		Dir:     dir,
+		Cluster: cluster,
+		Tuning:  Tuning{Tick: 5 * time.Millisecond},
 	}
 }
 
@@ -293,9 +292,9 @@ func TestPatience(t *testing.T) {
 func TestStartRejectsABadConfiguration(t *testing.T) {
 	dir := enterTempDir(t)
 	for name, config := range map[string]Config{
-		"not in the cluster":     testConfig("etcd-9", dir, "etcd-0"),
-		"name breaks the URL":    testConfig("etcd 0%zz", dir, "etcd-0"),
-		"election below 5 ticks": {Release: CurrentRelease, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tuning: Tuning{Tick: time.Second}, Election: time.Second},
+		"not in the cluster":      testConfig("etcd-9", dir, "etcd-0"),
+		"name breaks the URL":     testConfig("etcd 0%zz", dir, "etcd-0"),
+		"an election of a minute": {Release: CurrentRelease, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tuning: Tuning{Tick: 6 * time.Second}},
 	} {
 		_, err := Start(config)
 		require.Error(t, err, name)
@@ -312,7 +311,7 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 	for i, name := range names {
 		dirs = append(dirs, filepath.Join(root, "data-"+name))
 		config := testConfig(name, dirs[i], names...)
-		config.Election = 200 * time.Millisecond
+		config.Tuning.Tick = 20 * time.Millisecond
 		boot.Go(func() {
 			var started Running
 			started, errs[i] = Start(config)
