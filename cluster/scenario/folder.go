@@ -47,18 +47,25 @@ const (
 // ErrFolder means that a folder does not contain a run that can be replayed.
 var ErrFolder = errors.New("not a usable run folder")
 
-// record is the content of run.json.
+// record is the content of run.json. Version 1 has only the Go release of its build.
 type record struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	Spec    Spec   `json:"spec"`
-	Hash    string `json:"hash"`
+	Recorded
+	Go string `json:"go,omitempty"`
+}
+
+// Recorded is a run read back from its folder.
+type Recorded struct {
+	Spec Spec   `json:"spec"`
+	Hash string `json:"hash"`
 	// Began is the time from the start of the world to time zero of the history, in
-	// nanoseconds.
+	// nanoseconds; 0 if the folder does not record it.
 	Began time.Duration `json:"began,omitempty"`
-	// Build is the binary that wrote the folder. Version 1 has only Go.
-	Build Build  `json:"build"`
-	Go    string `json:"go,omitempty"`
+	// Build is the binary that wrote the folder.
+	Build Build `json:"build"`
+	// Tape is in a file of its own, as is the plan of the spec.
+	Tape []byte `json:"-"`
 }
 
 // Name returns the name of a run's folder: target, scenario, seed, mutant and use, and a
@@ -189,7 +196,7 @@ func (r *Run) about(build Build, hash string) ([]byte, error) {
 	spec := r.Spec
 	spec.Plan = ""
 	about, err := json.MarshalIndent(record{
-		Format: runFormat, Version: runVersion, Spec: spec, Hash: hash, Began: r.Began, Build: build,
+		Format: runFormat, Version: runVersion, Recorded: Recorded{Spec: spec, Hash: hash, Began: r.Began, Build: build},
 	}, "", "  ")
 	return append(about, '\n'), err
 }
@@ -222,17 +229,6 @@ func (v Verdict) WriteVerdict(folder, report string) error {
 	})
 }
 
-// Recorded is a run read back from its folder.
-type Recorded struct {
-	Spec Spec
-	Hash string
-	Tape []byte
-	// Began is the time from the start of the world to time zero of the history; 0 if
-	// the folder does not record it.
-	Began time.Duration
-	Build Build
-}
-
 // Load reads a run's folder.
 func Load(folder string) (Recorded, error) {
 	r, err := loadRecord(folder)
@@ -257,27 +253,27 @@ func Load(folder string) (Recorded, error) {
 	if tape.Seed != r.Spec.Seed {
 		return Recorded{}, fmt.Errorf("%w: %s: expected a tape of seed %d, found one of seed %d; it belongs to another run", ErrFolder, folder, r.Spec.Seed, tape.Seed)
 	}
-	r.Spec.Plan = string(plan)
-	return Recorded{Spec: r.Spec, Hash: r.Hash, Tape: tape.Decisions, Began: r.Began, Build: r.Build}, nil
+	r.Spec.Plan, r.Tape = string(plan), tape.Decisions
+	return r, nil
 }
 
 // loadRecord reads run.json.
-func loadRecord(folder string) (record, error) {
+func loadRecord(folder string) (Recorded, error) {
 	about, err := readFile(folder, runFile)
 	if err != nil {
-		return record{}, err
+		return Recorded{}, err
 	}
 	var r record
 	if err := json.Unmarshal(about, &r); err != nil || r.Format != runFormat {
-		return record{}, fmt.Errorf("%w: %s: expected JSON with the format %q in %s, found something else%s", ErrFolder, folder, runFormat, runFile, where(err))
+		return Recorded{}, fmt.Errorf("%w: %s: expected JSON with the format %q in %s, found something else%s", ErrFolder, folder, runFormat, runFile, where(err))
 	}
 	if r.Version < 1 || r.Version > runVersion {
-		return record{}, fmt.Errorf("%w: %s: expected version 1 to %d in %s, found version %d; use the watchsim that wrote it", ErrFolder, folder, runVersion, runFile, r.Version)
+		return Recorded{}, fmt.Errorf("%w: %s: expected version 1 to %d in %s, found version %d; use the watchsim that wrote it", ErrFolder, folder, runVersion, runFile, r.Version)
 	}
 	if r.Build.Go == "" {
 		r.Build.Go = r.Go
 	}
-	return r, nil
+	return r.Recorded, nil
 }
 
 // where returns the byte offset of a JSON error, if err is one.
