@@ -107,15 +107,11 @@ var (
 // converted.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	for _, g := range groups(slices.Concat(builtin, fairness)) {
-		for _, resources := range g.versions {
-			for _, r := range resources {
-				internal := schema.GroupVersion{Group: g.name, Version: runtime.APIVersionInternal}
-				scheme.AddKnownTypes(r.version, r.object, r.list)
-				scheme.AddKnownTypes(internal, r.object, r.list)
-				metav1.AddToGroupVersion(scheme, r.version)
-			}
-		}
+	for _, r := range slices.Concat(builtin, fairness) {
+		internal := schema.GroupVersion{Group: r.version.Group, Version: runtime.APIVersionInternal}
+		scheme.AddKnownTypes(r.version, r.object, r.list)
+		scheme.AddKnownTypes(internal, r.object, r.list)
+		metav1.AddToGroupVersion(scheme, r.version)
 	}
 	utilruntime.Must(scheme.AddFieldLabelConversionFunc(corev1.SchemeGroupVersion.WithKind("Pod"), podField))
 	unversioned := schema.GroupVersion{Version: "v1"}
