@@ -30,9 +30,8 @@ func CodeOf(target string) string {
 // SearchedWhole returns the exploration that covers the whole run until its faults have
 // healed.
 func (s Spec) SearchedWhole() *Exploration {
-	e := &Exploration{To: s.Duration - s.QuietPhase()}
+	e := window(0, s.workload().Active())
 	e.Scope = CodeOf(s.Target)
-	e.Delays = []time.Duration{5 * time.Millisecond, 300 * time.Millisecond}
 	return e
 }
 
