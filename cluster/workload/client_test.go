@@ -33,9 +33,7 @@ func solitary(t *testing.T, config Config, random func(string) *rand.Rand) (hist
 			}
 			return stores[client].API(nil)
 		}
-		w, err := New(config, environment)
-		require.NoError(t, err)
-		w.Start()
+		w := started(t, config, environment)
 		time.Sleep(config.Active())
 		require.NoError(t, w.Stop())
 		w.Fill(&history)

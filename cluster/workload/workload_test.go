@@ -47,6 +47,14 @@ func world(store *memory.Store, random func(string) *rand.Rand) Environment {
 	}
 }
 
+// started returns a workload that has been started.
+func started(t require.TestingT, config Config, environment Environment) *Workload {
+	w, err := New(config, environment)
+	require.NoError(t, err)
+	w.Start()
+	return w
+}
+
 // window is so small that slow clients fall behind it.
 const window = 12
 
@@ -64,11 +72,8 @@ func play(t *testing.T, seed uint64, config Config, disturb func(*Workload, *mem
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		store.Window = window
-		var err error
-		w, err = New(config, world(store, streams(seed)))
-		require.NoError(t, err)
 		began := time.Now()
-		w.Start()
+		w = started(t, config, world(store, streams(seed)))
 		if disturb != nil {
 			history.Faults = disturb(w, store)
 		}
@@ -328,9 +333,7 @@ func TestStopDoesNotWaitForEverForAClientThatHangs(t *testing.T) {
 		config.Readers, config.Reflectors, config.Watchers, config.Informers = 0, 0, 0, 0
 		environment := world(memory.New(), streams(1))
 		environment.Dial = func(string, string) target.API { return hanging{release} }
-		w, err := New(config, environment)
-		require.NoError(t, err)
-		w.Start()
+		w := started(t, config, environment)
 		time.Sleep(config.Active())
 		require.Error(t, w.Heal())
 		require.ErrorContains(t, w.Stop(), "did not end")
@@ -359,9 +362,7 @@ func TestAnOperationThatTimesOutIsUnknown(t *testing.T) {
 		environment.Dial = func(string, string) target.API {
 			return memory.New().API(func() time.Duration { return time.Hour })
 		}
-		w, err := New(config, environment)
-		require.NoError(t, err)
-		w.Start()
+		w := started(t, config, environment)
 		time.Sleep(config.Active())
 		require.ErrorContains(t, w.Heal(), "no write to namespace blue")
 		require.NoError(t, w.Stop())
@@ -378,11 +379,7 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			config := DefaultConfig()
-			w, err := New(config, world(memory.New(), streams(1)))
-			if err != nil {
-				b.Fatal(err)
-			}
-			w.Start()
+			w := started(b, config, world(memory.New(), streams(1)))
 			time.Sleep(config.Active())
 			_ = w.Heal()
 			time.Sleep(config.Quiet)
