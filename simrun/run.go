@@ -91,7 +91,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 			"Exit codes: 0 passed, 1 a guarantee was broken, 2 bad usage, 3 inconclusive.",
 		Example: "  simrun --seed 7\n" +
 			"  simrun --seeds 1-2000 --scenario storm --target kubernetes\n" +
-			"  simrun --seed 5 --mutant canary -v",
+			"  simrun --seed 10 --mutant canary -v",
 		Args:              noSuchCommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
