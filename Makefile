@@ -83,7 +83,7 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/provisioner && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 
 .PHONY: controlplane
-controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=10); compiling it takes minutes
+controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=2); compiling it takes minutes
 	cd controlplane && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -short -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
