@@ -77,7 +77,7 @@ func (c Counts) below(minimum Counts) []Reason {
 	c.each(minimum, func(name string, got, want int) {
 		if got < want {
 			short = append(short, Reason{TooLittleHappened, strings.Replace(name, "/", "s", 1),
-				fmt.Sprintf("the history holds only %s of at least %d", counting(got, name), want)})
+				fmt.Sprintf("expected at least %s in the history, found %d", counting(want, name), got)})
 		}
 	})
 	return short

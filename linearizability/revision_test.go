@@ -44,7 +44,7 @@ func TestVacuousHistoriesAreInconclusive(t *testing.T) {
 	h := closedStream(model.Stream{RV: 2}, added(4))
 	verdict := linearizability.Check(h, config)
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
-	require.Equal(t, "the history holds only 0 writes of at least 1; the history holds only 1 event of at least 2", verdict.Reason)
+	require.Equal(t, "expected at least 1 write in the history, found 0; expected at least 2 events in the history, found 1", verdict.Reason)
 	require.Empty(t, verdict.Violations)
 
 	h.Streams[0].Events[0].Type = model.Modified
