@@ -78,7 +78,11 @@ func beginning(s *model.Stream) string {
 	}
 	count := addedFirst(s)
 	if mark := s.Mark(); mark >= 0 {
-		return fmt.Sprintf(" Its %s were marked as complete at RV %d (%s).", model.Plural(mark, "initial event"), s.Events[mark].RV, model.At(s.Events[mark].Time))
+		were := "were"
+		if mark == 1 {
+			were = "was"
+		}
+		return fmt.Sprintf(" Its %s %s marked as complete at RV %d (%s).", model.Plural(mark, "initial event"), were, s.Events[mark].RV, model.At(s.Events[mark].Time))
 	}
 	if count == 0 {
 		return " No initial events arrived."
