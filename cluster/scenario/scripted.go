@@ -25,7 +25,7 @@ func window(from, to time.Duration) *Exploration {
 }
 
 var scripted = []Entry{
-	{Name: "start-reinit", Summary: "small, for simrun explore: watches start while the cache initialises again",
+	{Name: "start-reinit", Summary: "small, for simrun explore: watches start while the cache reinitialises",
 		spec: Spec{
 			Explore: window(1990*time.Millisecond, 2900*time.Millisecond),
 			Members: 1, Servers: 1, Duration: scriptedDuration, Quiet: scriptedQuiet, EventBytes: 512,

@@ -85,8 +85,8 @@ func AllTested() []Tested {
 			Name: ControlPlane, Summary: "kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2, with nodes and users (built on first use; has scenarios of its own)",
 			Tests: Tests{Module: ControlPlane},
 			Scenarios: []TestedScenario{
-				{"any", "people do anything for a minute: two API servers over one etcd member", "TestAny", ofControlPlane},
-				{"ha", "people do anything for a minute: three API servers behind a balancer over three etcd members", "TestHA", ofControlPlane},
+				{"any", "users and administrators change the cluster for a minute, in any way: two API servers over one etcd member", "TestAny", ofControlPlane},
+				{"ha", "the same: three API servers behind a load balancer over three etcd members", "TestHA", ofControlPlane},
 				{"node-loss", "nodes lose power, are drained, labelled and replaced under deployments, sets and jobs", "TestNodeLoss", ofControlPlane},
 				{"leader-loss", "managers and schedulers are killed while they lead", "TestLeaderLoss", ofControlPlane},
 				{"namespace-delete", "namespaces are deleted with all that is in them, and created again", "TestNamespaceDelete", ofControlPlane},
