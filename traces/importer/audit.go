@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 // auditEntry has the fields that are read of an audit event (audit.k8s.io).
@@ -121,11 +123,25 @@ func (r *auditReader) OneResource() error {
 	if len(r.resources) < 2 {
 		return nil
 	}
+	return fmt.Errorf("expected the resource to be named, as a history is about one, found several: %s", r.requested())
+}
+
+// OtherResources returns a note if the logs that were read have requests, but none for the
+// resource, as when its name is misspelt.
+func (r *auditReader) OtherResources() (notes []string) {
+	if len(r.resources) > 0 && r.resources[r.Recording.Resource] == 0 {
+		notes = append(notes, fmt.Sprintf("all requests of the audit logs: none is for %.60s, but for %s", r.Recording.Resource, r.requested()))
+	}
+	return notes
+}
+
+// requested lists the resources of the requests, the most frequent ones first.
+func (r *auditReader) requested() string {
 	var all []string
 	names := slices.Sorted(maps.Keys(r.resources))
 	slices.SortStableFunc(names, func(a, b string) int { return r.resources[b] - r.resources[a] })
 	for _, name := range names[:min(len(names), 8)] {
-		all = append(all, fmt.Sprintf("%.60s (%d requests)", name, r.resources[name]))
+		all = append(all, fmt.Sprintf("%.60s (%s)", name, model.Plural(r.resources[name], "request")))
 	}
-	return fmt.Errorf("expected the resource to be named, as a history is about one, found several: %s", strings.Join(all, ", "))
+	return strings.Join(all, ", ")
 }

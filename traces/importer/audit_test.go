@@ -170,7 +170,7 @@ func TestBadLogsAreRefusedWithAPosition(t *testing.T) {
 		"a bad item":         {auditLine(`"resourceVersion":"5"`, `"resourceVersion":5`), `f:1 (byte 0): item 1: expected an object, found a JSON number in the field "metadata.resourceVersion"`},
 		"a list without RV":  {auditLine(`"resourceVersion":"7"`, ``), `f:1 (byte 0): expected a list with a resourceVersion, found the kind "PodList" without one`},
 		"a field of a type":  {auditLine(`"verb":"list"`, `"verb":5`), `expected another type of value in the field verb, found a JSON number`},
-		"several resources":  {auditLine() + auditLine("/pods", "/secrets"), "expected the resource to be named, as a history is about one, found several: pods (1 requests), secrets (1 requests)"},
+		"several resources":  {auditLine() + auditLine("/pods", "/secrets"), "expected the resource to be named, as a history is about one, found several: pods (1 request), secrets (1 request)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := readAudit(row.text)

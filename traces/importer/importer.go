@@ -116,7 +116,7 @@ func Import(files []File, options Options) (header traces.Header, h *model.Histo
 		}
 	}
 	header, h, err = recording.History(options.HistoryOptions)
-	return header, h, recording.Omitted(), err
+	return header, h, append(recording.Omitted(), logs.OtherResources()...), err
 }
 
 // clocks counts the sources that have a clock of their own.

@@ -3,6 +3,7 @@ package importer
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,19 @@ func TestWhatCannotBeImported(t *testing.T) {
 	} {
 		_, _, _, err := Import([]File{row.file}, Options{HistoryOptions: HistoryOptions{ClockSkew: -1}})
 		require.ErrorContains(t, err, row.says)
+	}
+}
+
+// A name that no request has is noticed, such as a misspelt one.
+func TestARequestedResourceIsMissed(t *testing.T) {
+	for resource, says := range map[string][]string{
+		"widget": {"all requests of the audit logs: none is for widget, but for widgets.example.watchsim.dev (17 requests)"},
+		"":       nil,
+	} {
+		_, _, notes, err := Import(lostEvent[:2], Options{Resource: resource})
+		require.NoError(t, err)
+		require.Subset(t, notes, says)
+		require.Equal(t, resource != "", len(notes) == 1 && strings.HasPrefix(notes[0], "all requests"), notes)
 	}
 }
 
