@@ -22,27 +22,22 @@
 //
 //   - seeds.go: a test, from its seeds to its failure.
 //   - present.go: what it reports.
-//
-// - peer.go: the processes that simulate, from the test's side.
+//   - peer.go: the processes that simulate, from the test's side.
 //   - flags.go: the flags of `go test` that this package adds.
-//
-// - shrink.go: fewer faults and actions, and simpler values, for the same failure.
+//   - shrink.go: fewer faults and actions, and simpler values, for the same failure.
 //   - kept.go: failures that run first next time.
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
-//
-// - instrument.go: building with -race and -cover.
+//   - instrument.go: building with -race and -cover.
 //   - inplace.go: a run without a copy, for a debugger.
 //   - property.go: a test whose values rapid.Check draws.
 //   - draw.go: values that rapid draws, and actions.
 //   - run.go: the run of one seed.
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.
-//
-// - prepare.go: preparing the cluster before a test begins.
-// - faults.go: faults; answers.go: faults in the answers of API servers.
+//   - prepare.go: preparing the cluster before a test begins.
+//   - faults.go: faults; answers.go: faults in the answers of API servers.
 //   - program.go: the programs under test.
-//
-// - recorded.go: recording what the programs see.
+//   - recorded.go: recording what the programs see.
 //   - t.go: the test as a run sees it.
 package simtest
