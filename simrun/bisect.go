@@ -50,7 +50,7 @@ func bisectCommand() *cobra.Command {
 	command.Flags().StringVar(&flags.guarantee, "guarantee", "", "count only what breaks the guarantee of this `name`")
 	complete(command, "guarantee", guaranteeNames)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
-		return aborted(command.ErrOrStderr(), unknownFlag(command, err))
+		return aborted(command.ErrOrStderr(), wrongFlag(command, err))
 	})
 	return command
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +34,8 @@ type runFlags struct {
 	workers                int
 	noFork                 bool
 	branches, set          []string
+	// isGiven reports whether a flag was given.
+	isGiven func(name string) bool
 }
 
 // register adds the flags of all commands that run seeds.
@@ -55,6 +56,7 @@ func (f *runFlags) register(command *cobra.Command) {
 // registerSpec adds the flags that say what to run. Values that are already set are the defaults.
 func (f *runFlags) registerSpec(command *cobra.Command) {
 	flags := command.Flags()
+	f.isGiven = flags.Changed
 	flags.StringVar(&f.seed, "seed", f.seed, "the `seed`, a whole number")
 	flags.StringVar(&f.scenario, "scenario", f.scenario, "`name` of the scenario; simrun scenarios lists them (default: "+scenario.Default+" for one seed, "+scenario.Any+" for a range)")
 	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].Name+")")
@@ -199,14 +201,14 @@ func (f *runFlags) knobs() (knobs []given) {
 		knobs = append(knobs, given{"--set", setting})
 	}
 	add := func(flag, knob string, value any) {
-		if !reflect.ValueOf(value).IsZero() {
-			knobs = append(knobs, given{flag, fmt.Sprintf("%s=%v", knob, value)})
+		if f.isGiven(flag) {
+			knobs = append(knobs, given{"--" + flag, fmt.Sprintf("%s=%v", knob, value)})
 		}
 	}
-	add("--etcd-members", "members", f.members)
-	add("--servers", "servers", f.servers)
-	add("--duration", "duration", f.duration)
-	add("--operations", "operations", f.operations)
+	add("etcd-members", "members", f.members)
+	add("servers", "servers", f.servers)
+	add("duration", "duration", f.duration)
+	add("operations", "operations", f.operations)
 	return knobs
 }
 
@@ -285,7 +287,7 @@ func (f *runFlags) seedRange() (first, last uint64, err error) {
 		}
 		return first, last, nil
 	}
-	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither; try `simrun --seed 7` or `simrun --help`")
+	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither, such as --seed 7 or --seeds 1-200")
 }
 
 // config checks all flags, in the order in which users think of them, and says what to run.

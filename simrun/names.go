@@ -11,6 +11,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
@@ -129,7 +130,7 @@ func distance(a, b string) int {
 func expecting(number int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) != number {
-			return fmt.Errorf("expected %s, found %d arguments", what, len(arguments))
+			return fmt.Errorf("expected %s, found %s", what, model.Plural(len(arguments), "argument"))
 		}
 		return nil
 	}

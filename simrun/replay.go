@@ -67,7 +67,7 @@ func (f *replayFlags) check() error {
 	case f.stacks && f.until == "":
 		return fmt.Errorf("--stacks: expected --until with it, to say where to stop; found none")
 	case f.prompt && (f.until != "" || f.breakAt != "" || f.trace || f.log || f.json):
-		return fmt.Errorf("--prompt: expected no other flag with it, as what they do is asked for at the prompt, found one")
+		return fmt.Errorf("--prompt: expected none of --until, --stacks, --break-at, --trace, --log and --json with it, found one; the prompt has commands to go to a place and to print stacks")
 	case len(f.branches) > 0 && (f.until != "" || f.breakAt != "" || f.prompt):
 		return fmt.Errorf("--branch: expected a whole run to be made, found --until, --break-at or --prompt, too; use them on the folder that it leaves")
 	case f.until != "" && f.breakAt != "":

@@ -99,7 +99,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 		RunE:              func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(root)
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(wrongFlag)
 	simulate := []*cobra.Command{campaignCommand(), compareCommand(), bisectCommand(), replayCommand(), shrinkCommand(), exploreCommand(), verifyCommand()}
 	for _, command := range append(simulate, root) {
 		command.Annotations = map[string]string{simulating: "yes"}
@@ -118,8 +118,12 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	return root
 }
 
-// unknownFlag adds the nearest known flag to an error about an unknown one.
-func unknownFlag(command *cobra.Command, err error) error {
+// wrongFlag adds the nearest known flag to an error about an unknown one, and says what a flag takes
+// if its value is none.
+func wrongFlag(command *cobra.Command, err error) error {
+	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		return wrongValue(invalid)
+	}
 	missing, is := errors.AsType[*pflag.NotExistError](err)
 	if !is {
 		return err
@@ -130,4 +134,17 @@ func unknownFlag(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w: did you mean --%s?", err, near)
 	}
 	return err
+}
+
+// wrongValue says which values the flag takes.
+func wrongValue(invalid *pflag.InvalidValueError) error {
+	flag := invalid.GetFlag()
+	expected := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "duration": "a time such as 30s or 1m30s", "durationSlice": "times such as 5ms,300ms",
+		"bool": "true or false",
+	}[flag.Value.Type()]
+	if _, ours := flag.Value.(*workerCount); ours || expected == "" {
+		return fmt.Errorf("--%s: %w", flag.Name, invalid.Unwrap())
+	}
+	return fmt.Errorf("--%s: expected %s, found %q", flag.Name, expected, invalid.GetValue())
 }

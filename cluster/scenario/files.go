@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/traces"
@@ -107,6 +108,8 @@ func readFile(folder, name string) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: expected the file %s, found none; give the folder that a run has written", ErrFolder, path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("%w: expected a folder, found the file %s; give the folder that a run has written", ErrFolder, folder)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("%w: %s: expected a whole compressed file, found one that ends after %d bytes of its content; the file is truncated",
 			ErrFolder, path, len(content))
