@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/campaign"
 	"github.com/watchsim/watchsim/search/swarm"
 )
@@ -141,9 +142,9 @@ func (s *shardRun) run(ctx context.Context, config swarm.Config) (err error) {
 
 func (s *shardRun) banner(config swarm.Config) {
 	s.flags.banner(s.notes, config)
-	fmt.Fprintf(s.notes, "  shard       %s, %d seeds, of which %d are done already\n", s.header.Shard, s.header.Seeds(), s.resumed)
+	fmt.Fprintf(s.notes, "  shard       %s, %s, %d of them done already\n", s.header.Shard, model.Plural(int(s.header.Seeds()), "seed"), s.resumed)
 	fmt.Fprintf(s.notes, "  results     %s/%s, build %s\n", s.flags.out, s.header.FileName(), s.header.Build)
-	fmt.Fprintf(s.notes, "  keeps       the artifacts of the lowest %d seeds of each signature\n", s.flags.keep)
+	fmt.Fprintf(s.notes, "  keeps       for each signature, the artifacts of at most %s, the lowest\n", model.Plural(s.flags.keep, "seed"))
 }
 
 // take counts a result, and deletes artifacts beyond those to keep.

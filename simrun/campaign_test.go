@@ -64,7 +64,7 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	require.Positive(t, whole)
 
 	stdout, notes := campaignExits(t, exitFailed, divided, first...)
-	require.Contains(t, notes, "6 seeds, of which "+strconv.Itoa(whole)+" are done already")
+	require.Contains(t, notes, "6 seeds, "+strconv.Itoa(whole)+" of them done already")
 	require.Equal(t, 6-whole, strings.Count(stdout, `"hash"`), "what was done is not done again")
 
 	// The second shard is that of a pod.
@@ -120,7 +120,7 @@ func TestCampaignRefusesResultsOfAnother(t *testing.T) {
 
 	// Completed seeds are not repeated, and the other shard is missing.
 	_, notes := campaignExits(t, exitPassed, dir, shard...)
-	require.Contains(t, notes, "1 seeds, of which 1 are done already")
+	require.Contains(t, notes, "1 seed, 1 of them done already")
 	stdout := simrunExits(t, exitInconclusive, "merge", filepath.Join(dir, "out"))
 	require.Contains(t, stdout, "1 of 2 seeds: 1 passed, 0 failed, 0 inconclusive")
 	require.Contains(t, stdout, "missing shards: 2\nmissing seeds: 2\n")

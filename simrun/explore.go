@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/explore"
 	"github.com/watchsim/watchsim/search/swarm"
 )
@@ -76,7 +77,7 @@ func exploreCommand() *cobra.Command {
 	}
 	set := command.Flags()
 	set.StringVar(&flags.strategy, "strategy", byExhaustion, "`name` of the strategy: random, pct, exhaustive or branch")
-	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the default schedule")
+	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the default schedule, in which goroutines take turns")
 	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: skip deviations that were tried from the same state; false does not rely on the definition of a state")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
 	set.StringVar(&flags.scope, "scope", "", "`prefix` of the names of functions whose synchronisation points are explored, or all (default: the target's cache)")
@@ -87,6 +88,8 @@ func exploreCommand() *cobra.Command {
 	set.IntVar(&flags.failures, "failures", 1, "end after so many failures; 0 for no limit")
 	set.DurationVar(&flags.budget, "budget", 0, "end after so much real time; 0 for no limit")
 	flags.registerSpec(command)
+	set.Lookup("scenario").Usage = "`name` of the scenario; simrun scenarios lists them"
+	set.Lookup("delays").DefValue = ""
 	complete(command, "strategy", strategyNames)
 	return command
 }
@@ -208,7 +211,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	bannerOfCode(w, spec)
 	switch f.strategy {
 	case byExhaustion:
-		fmt.Fprintf(w, "  bound       %d deviations from the default schedule\n", f.bound)
+		fmt.Fprintf(w, "  bound       %s from the default schedule\n", model.Plural(f.bound, "deviation"))
 	case byPriorities:
 		fmt.Fprintf(w, "  depth       %d\n", f.depth)
 	}
@@ -223,10 +226,10 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 func (f *exploreFlags) ends() []string {
 	var ends []string
 	if f.runs > 0 {
-		ends = append(ends, fmt.Sprintf("%d runs", f.runs))
+		ends = append(ends, model.Plural(f.runs, "run"))
 	}
 	if f.failures > 0 {
-		ends = append(ends, fmt.Sprintf("%d failures", f.failures))
+		ends = append(ends, model.Plural(f.failures, "failure"))
 	}
 	if f.budget > 0 {
 		ends = append(ends, f.budget.String())

@@ -34,10 +34,10 @@ func scenariosCommand() *cobra.Command {
 func knobsCommand() *cobra.Command {
 	command := listCommand("knobs", "list the knobs that scenario any draws from the seed, and that --set sets", func(out io.Writer) error {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "KNOB\tUSUAL\tOTHERS\tMEANING")
+		fmt.Fprintln(table, "KNOB\tUSUAL\tMEANING\tOTHER VALUES")
 		for _, knob := range scenario.Knobs() {
 			others := slices.Compact(slices.Clone(knob.Others))
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", knob.Name, cmp.Or(knob.Usual, scenario.UsualValue), strings.Join(others, " "), knob.Summary)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", knob.Name, cmp.Or(knob.Usual, scenario.UsualValue), knob.Summary, strings.Join(others, " "))
 		}
 		return table.Flush()
 	})

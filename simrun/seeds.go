@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
@@ -63,7 +64,8 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 	bannerOfCode(w, spec)
 	switch {
 	case !spec.Drawn():
-		fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
+		fmt.Fprintf(w, "  cluster     %s, %s; %v simulated, %s\n", model.Plural(spec.Members, "etcd member"),
+			model.Plural(spec.Servers, "API server"), spec.Duration, model.Plural(spec.Operations, "operation"))
 		fmt.Fprintf(w, "  faults      %s\n", faultsFrom)
 	case config.First == config.Last:
 		fmt.Fprintf(w, "  knobs       %s\n", strings.Join(spec.Unusual(), " "))

@@ -107,7 +107,7 @@ func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(notes, "simrun: expected the run in %s to break %s, found that it does not; "+
-		"is the code or the toolchain another one than when it was recorded?\n", folder, cmp.Or(f.guarantee, "a guarantee"))
+		"if its report.txt says FAILED, the code or the toolchain is another one than when it was recorded\n", folder, cmp.Or(f.guarantee, "a guarantee"))
 	return exit(exitInconclusive)
 }
 

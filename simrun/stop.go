@@ -76,7 +76,7 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 	fmt.Fprintf(out, "  the decisions so far are those that were recorded\n")
 	if moments, err := momentsOf(folder); err == nil {
 		last := sort.Search(len(moments), func(i int) bool { return moments[i].Time > int64(at) })
-		fmt.Fprintf(out, "\n  the last that had happened:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
+		fmt.Fprintf(out, "\n  what happened last:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
 	}
 	if f.stacks {
 		stacks, err := os.ReadFile(filepath.Join(job.Folder, "stacks.txt"))

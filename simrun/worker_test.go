@@ -94,7 +94,7 @@ func TestAProcessThatIsKilledFromOutsideIsNoVerdict(t *testing.T) {
 			require.Less(t, done, 6)
 			if command == "campaign" {
 				_, stdout, stderr = run("killed", out)
-				require.Contains(t, stderr, fmt.Sprintf("6 seeds, of which %d are done already", done))
+				require.Contains(t, stderr, fmt.Sprintf("6 seeds, %d of them done already", done))
 				require.Empty(t, verdicts(t, stdout))
 			}
 		})
