@@ -85,7 +85,7 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		created("late")
 		require.False(t, knows("late"))
 		require.NoError(t, c.LagWatches("program", 0))
-		time.Sleep(time.Second)
+		time.Sleep(5 * time.Second)
 		require.True(t, knows("late"))
 		require.NoError(t, c.LagWatches("program", 3*time.Second))
 		created("soon")
@@ -132,9 +132,11 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		began := time.Now()
 		_, err = client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		require.Less(t, time.Since(began), time.Second, "requests for other resources are not delayed")
-		require.NoError(t, get())
-		require.Greater(t, time.Since(began), time.Second)
+		require.Less(t, time.Since(began), 10*time.Second, "requests for other resources are not delayed")
+		for range 5 {
+			require.NoError(t, get())
+		}
+		require.Greater(t, time.Since(began), 10*time.Second)
 		created("while requests are slow")
 		require.True(t, knows("while requests are slow"), "the watch goes on")
 		arrived := 0
@@ -147,7 +149,8 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 				arrived++
 			}
 		}
-		require.InDelta(t, 10, arrived, 7, "some requests arrive late, others are answered late")
+		require.Positive(t, arrived, "some requests are answered late")
+		require.Less(t, arrived, 20, "others arrive late")
 		answered := make(chan error, 1)
 		go func() { answered <- get() }()
 		time.Sleep(10 * time.Millisecond)
@@ -155,7 +158,7 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		require.NoError(t, c.DelayRequests("program", "", 0))
 		require.NoError(t, <-answered)
 		require.NoError(t, get())
-		require.Less(t, time.Since(began), time.Second, "nothing waits any longer")
+		require.Less(t, time.Since(began), 10*time.Second, "nothing waits any longer")
 	})
 }
 
