@@ -100,7 +100,7 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation: across your whole cluster, every Service ClusterIP must be unique", uniqueAddress,
 	},
 	{
-		"LeaseHeld", "Nobody acquires a leader's lease before it has expired or been released.",
+		"LeaseHeld", "Nobody acquires a leader's lease before it has expired or the leader has released it.",
 		"k8s.io/client-go/tools/leaderelection: a candidate waits LeaseDuration after it has last observed a change", leaseHeld,
 	},
 	{

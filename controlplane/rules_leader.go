@@ -47,6 +47,13 @@ func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	}
 	was, is := ptr.Deref(before.Spec.HolderIdentity, ""), ptr.Deref(after.Spec.HolderIdentity, "")
 	renewed, taken := s.wrote[s.changed[key]], s.wrote[rv]
+	if at := s.terms[key]; was != "" && is == "" && taken != nil && at.began != nil && taken.Client != at.began.Client {
+		if s.isFinding(51, "leases.coordination.k8s.io", "a candidate has released the lease of its successor, which goes on as the leader") {
+			s.robbed[at.began.Client] = true
+			return ""
+		}
+		return fmt.Sprintf("%s releases the lease %s, which %s holds", taken.Client, nameOf(key), at.began.Client)
+	}
 	if was == "" || is == "" || was == is || renewed == nil || taken == nil {
 		return ""
 	}
@@ -67,7 +74,7 @@ func leaderActs(s *store, key string, old, now object, rv int64) string {
 	name, _, _ := strings.Cut(client, " ") // without its life
 	for prefix, lease := range electionLeases {
 		at := s.terms[lease]
-		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return {
+		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return || s.robbed[client] {
 			continue
 		}
 		whom := at.holder + " had acquired the lease"

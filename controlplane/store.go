@@ -74,7 +74,9 @@ type store struct {
 	// shares are the services that have got the address of another one because of finding 34, 36 or 37, and those other ones.
 	shares map[types.UID]bool
 	// terms are the current terms of leaders, by the keys of their leases.
-	terms    map[string]*term
+	terms map[string]*term
+	// robbed are the leaders, by client, whose lease another candidate has released (finding 51).
+	robbed   map[string]bool
 	charges  charges
 	rollouts rollouts
 	cronJobs cronJobs
@@ -88,7 +90,7 @@ func newStore(seen simtest.Seen) *store {
 		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, ending: map[string]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{}, elastic: map[types.UID]bool{}, shares: map[types.UID]bool{},
+		changed: map[string]int64{}, terms: map[string]*term{}, robbed: map[string]bool{}, stays: map[types.UID]int64{}, elastic: map[types.UID]bool{}, shares: map[types.UID]bool{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
 		partitions: partitions{from: map[types.UID]map[string]string{}, moved: map[types.UID]int64{}},
