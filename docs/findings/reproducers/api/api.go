@@ -1,4 +1,4 @@
-// Package api serves namespaces, pods, Jobs and CronJobs with kube-apiserver's storage, validation and namespace admission over HTTP.
+// Package api serves namespaces, pods, Jobs, CronJobs and Leases with kube-apiserver's storage, validation and namespace admission over HTTP.
 package api
 
 import (
@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,9 +26,11 @@ import (
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	cronjobs "k8s.io/kubernetes/pkg/registry/batch/cronjob/storage"
 	jobs "k8s.io/kubernetes/pkg/registry/batch/job/storage"
+	leases "k8s.io/kubernetes/pkg/registry/coordination/lease/storage"
 	namespaces "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
@@ -63,12 +66,15 @@ func Start() *clientrest.Config {
 	rig.Must(err)
 	cronJob, cronJobStatus, err := cronjobs.NewREST(over)
 	rig.Must(err)
+	lease, err := leases.NewREST(over)
+	rig.Must(err)
 	core := group("", map[string]rest.Storage{
 		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize, "pods": pod.Pod, "pods/status": pod.Status,
 	})
 	rig.Must(serving.InstallLegacyAPIGroup(server.DefaultLegacyAPIPrefix, core))
 	batch := group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status, "cronjobs": cronJob, "cronjobs/status": cronJobStatus})
 	rig.Must(serving.InstallAPIGroup(batch))
+	rig.Must(serving.InstallAPIGroup(group("coordination.k8s.io", map[string]rest.Storage{"leases": lease})))
 	go func() { rig.Must(http.Serve(listener, serving.Handler)) }()
 	informed.Start(nil)
 	informed.WaitForCacheSync(nil)
@@ -79,7 +85,7 @@ func Start() *clientrest.Config {
 type etcd string
 
 func (e etcd) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion))
+	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion))
 	config.Transport.ServerList = []string{"http://" + string(e)}
 	return generic.RESTOptions{
 		StorageConfig: config.ForResource(resource), ResourcePrefix: "/" + resource.Resource, Decorator: registry.StorageWithCacher(),
@@ -97,7 +103,7 @@ func group(name string, storage map[string]rest.Storage) *server.APIGroupInfo {
 // describe returns the OpenAPI definitions that a server insists on, without fields, which only server-side apply needs.
 func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
-	for _, object := range []runtime.Object{&corev1.Namespace{}, &corev1.Pod{}, &batchv1.Job{}, &batchv1.CronJob{}} {
+	for _, object := range []runtime.Object{&corev1.Namespace{}, &corev1.Pod{}, &batchv1.Job{}, &batchv1.CronJob{}, &coordinationv1.Lease{}} {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}
 		definition.Schema.AddExtension("x-kubernetes-preserve-unknown-fields", true)

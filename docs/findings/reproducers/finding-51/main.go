@@ -1,0 +1,182 @@
+// Finding 51: a leader that has failed to renew its lease releases it, whoever holds it by then. If that is a successor, another candidate can acquire the lease at
+// once, and the successor goes on until its renew deadline: two leaders act.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const space, rounds, control = "kube-system", 10, "no request"
+
+var (
+	// All candidates have these durations, with which a successor acquires the lease before a delayed request of the release times out.
+	lease, deadline, retry = 6 * time.Second, 5 * time.Second, 400 * time.Millisecond
+
+	config *rest.Config
+	ctx    = context.Background()
+)
+
+func main() {
+	defaults := flag.Bool("defaults", false, "use the durations that kube-scheduler has by default")
+	flag.Parse()
+	if *defaults {
+		lease, deadline, retry = 15*time.Second, 10*time.Second, 2*time.Second
+	}
+	config = api.Start()
+	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	delayed := []string{control, http.MethodGet, http.MethodPut}
+	all := make([]*round, rounds*len(delayed))
+	var running sync.WaitGroup
+	for i := range all {
+		all[i] = &round{name: fmt.Sprint("lease-", i), delayed: delayed[i/rounds], leads: map[string]*span{}, succeeded: make(chan struct{})}
+		running.Go(all[i].run)
+	}
+	running.Wait()
+	shown := 0
+	for i, request := range delayed {
+		stolen, both, longest := 0, 0, all[i*rounds]
+		for _, r := range all[i*rounds : (i+1)*rounds] {
+			if r.stolen {
+				stolen++
+			}
+			if r.both > 0 {
+				both++
+			}
+			if r.both > longest.both {
+				longest = r
+			}
+		}
+		fmt.Printf("%s delayed: a releases the lease of its successor in %d of %d rounds; in %d, b and c lead at once, for up to %.1fs; leaders: %s\n",
+			request, stolen, rounds, both, longest.both.Seconds(), longest.story)
+		if shown += both; request == control && stolen+both > 0 {
+			rig.Must(errors.New("the control shows the bug"))
+		}
+	}
+	rig.Verdict(shown, rounds*(len(delayed)-1), "a leader releases the lease of its successor, and two candidates lead at once,")
+}
+
+// round has three candidates for one lease: a, b and c. It is the http.RoundTripper of a.
+type round struct {
+	name, delayed string
+	http.RoundTripper
+	failing   atomic.Bool   // the renewals of a fail
+	requests  int           // of a, since then
+	succeeded chan struct{} // closed when b or c acquires the lease
+	once      sync.Once
+	stolen    bool // a has released the lease of b or c
+	both      time.Duration
+	story     string
+
+	mu    sync.Mutex
+	leads map[string]*span
+}
+
+// span is when a candidate leads: from OnStartedLeading to OnStoppedLeading, or to the end of the round.
+type span struct{ from, to time.Time }
+
+func (r *round) run() {
+	go r.candidate("a")
+	rig.Until(func() bool { r.mu.Lock(); defer r.mu.Unlock(); return len(r.leads) == 1 })
+	go r.candidate("b")
+	go r.candidate("c")
+	time.Sleep(3 * retry) // both have observed that a leads
+	began := time.Now()
+	r.failing.Store(true)
+	time.Sleep(lease + 2*deadline + 3*retry)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := []string{}
+	for _, name := range []string{"a", "b", "c"} {
+		if s := r.leads[name]; s != nil {
+			if s.to.IsZero() {
+				s.to = time.Now()
+			}
+			text = append(text, fmt.Sprintf("%s from %.1fs to %.1fs", name, s.from.Sub(began).Seconds(), s.to.Sub(began).Seconds()))
+		}
+	}
+	r.story = strings.Join(text, ", ")
+	if b, c := r.leads["b"], r.leads["c"]; b != nil && c != nil {
+		if b.from.After(c.from) {
+			b, c = c, b
+		}
+		r.both = max(0, b.to.Sub(c.from))
+	}
+}
+
+// candidate runs a LeaderElector with the client and the configuration that kube-scheduler has.
+func (r *round) candidate(name string) {
+	config := rest.CopyConfig(config)
+	if name == "a" {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { r.RoundTripper = next; return r })
+	}
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, space, r.name, resourcelock.ResourceLockConfig{Identity: name}, config, deadline)
+	rig.Must(err)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, LeaseDuration: lease, RenewDeadline: deadline, RetryPeriod: retry, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.leads[name] = &span{from: time.Now()}
+				if name != "a" {
+					r.once.Do(func() { close(r.succeeded) })
+				}
+			},
+			OnStoppedLeading: func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.leads[name].to = time.Now()
+			},
+		},
+	})
+	rig.Must(err)
+	elector.Run(ctx)
+}
+
+// RoundTrip sends a request of a. Once a is to fail, its renewal, a write and a read, is not sent. What follows is the release, of which one kind of request is delayed
+// until there is a successor, whose first renewal follows at once, or until the client gives it up.
+func (r *round) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !r.failing.Load() {
+		return r.RoundTripper.RoundTrip(request)
+	}
+	if r.requests++; r.requests <= 2 {
+		<-request.Context().Done()
+		return nil, request.Context().Err()
+	}
+	if request.Method == r.delayed {
+		select {
+		case <-r.succeeded:
+			time.Sleep(retry / 5)
+		case <-request.Context().Done():
+			return nil, request.Context().Err()
+		}
+	}
+	late := false
+	select {
+	case <-r.succeeded:
+		late = true
+	default:
+	}
+	response, err := r.RoundTripper.RoundTrip(request)
+	r.stolen = r.stolen || late && request.Method == http.MethodPut && err == nil && response.StatusCode == http.StatusOK
+	return response, err
+}
