@@ -349,4 +349,10 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			}
 `,
 	},
+	{
+		Name: "fix-finding-51", Summary: "A leader that releases its lease leaves the lease of a successor alone.",
+		Module: clientGo, File: leaderElection, Equivalent: "it fixes finding 51",
+		Anchor:      "	if !le.IsLeader() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
+		Replacement: "	if !le.IsLeader() || oldLeaderElectionRecord.HolderIdentity != le.config.Lock.Identity() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
+	},
 })
