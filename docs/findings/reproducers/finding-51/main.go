@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,30 +23,27 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-const space, rounds, control = "kube-system", 10, "no request"
+const (
+	space, rounds, control = "kube-system", 10, "no request"
+
+	// The durations that kube-scheduler has by default.
+	lease, deadline, retry = 15 * time.Second, 10 * time.Second, 2 * time.Second
+)
 
 var (
-	// All candidates have these durations, with which a successor acquires the lease before a delayed request of the release times out.
-	lease, deadline, retry = 6 * time.Second, 5 * time.Second, 400 * time.Millisecond
-
 	config *rest.Config
 	ctx    = context.Background()
 )
 
 func main() {
-	defaults := flag.Bool("defaults", false, "use the durations that kube-scheduler has by default")
-	flag.Parse()
-	if *defaults {
-		lease, deadline, retry = 15*time.Second, 10*time.Second, 2*time.Second
-	}
 	config = api.Start()
 	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
 	rig.Must(err)
-	delayed := []string{control, http.MethodGet, http.MethodPut}
+	delayed := []string{control, "GET", "GET and PUT"}
 	all := make([]*round, rounds*len(delayed))
 	var running sync.WaitGroup
 	for i := range all {
-		all[i] = &round{name: fmt.Sprint("lease-", i), delayed: delayed[i/rounds], leads: map[string]*span{}, succeeded: make(chan struct{})}
+		all[i] = &round{name: fmt.Sprint("lease-", i), delayed: delayed[i/rounds], leads: map[string]*span{}}
 		running.Go(all[i].run)
 	}
 	running.Wait()
@@ -78,11 +74,10 @@ func main() {
 type round struct {
 	name, delayed string
 	http.RoundTripper
-	failing   atomic.Bool   // the renewals of a fail
-	requests  int           // of a, since then
-	succeeded chan struct{} // closed when b or c acquires the lease
-	once      sync.Once
-	stolen    bool // a has released the lease of b or c
+	failing   atomic.Bool // the renewals of a fail
+	requests  int         // of a, since then
+	succeeded atomic.Bool // b or c has acquired the lease
+	stolen    bool        // a has released the lease of b or c
 	both      time.Duration
 	story     string
 
@@ -137,9 +132,7 @@ func (r *round) candidate(name string) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.leads[name] = &span{from: time.Now()}
-				if name != "a" {
-					r.once.Do(func() { close(r.succeeded) })
-				}
+				r.succeeded.Store(name != "a")
 			},
 			OnStoppedLeading: func() {
 				r.mu.Lock()
@@ -152,8 +145,8 @@ func (r *round) candidate(name string) {
 	elector.Run(ctx)
 }
 
-// RoundTrip sends a request of a. Once a is to fail, its renewal, a write and a read, is not sent. What follows is the release, of which one kind of request is delayed
-// until there is a successor, whose first renewal follows at once, or until the client gives it up.
+// RoundTrip sends a request of a. Once a is to fail, its renewal, a write and a read, is not sent. What follows is the release, some of whose requests are delayed until
+// there is a successor, but not until they time out after 5s.
 func (r *round) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !r.failing.Load() {
 		return r.RoundTripper.RoundTrip(request)
@@ -162,19 +155,12 @@ func (r *round) RoundTrip(request *http.Request) (*http.Response, error) {
 		<-request.Context().Done()
 		return nil, request.Context().Err()
 	}
-	if request.Method == r.delayed {
-		select {
-		case <-r.succeeded:
-			time.Sleep(retry / 5)
-		case <-request.Context().Done():
-			return nil, request.Context().Err()
+	late := r.succeeded.Load()
+	if !late && strings.Contains(r.delayed, request.Method) {
+		for began := time.Now(); !late && time.Since(began) < deadline*2/5; late = r.succeeded.Load() {
+			time.Sleep(time.Millisecond)
 		}
-	}
-	late := false
-	select {
-	case <-r.succeeded:
-		late = true
-	default:
+		time.Sleep(retry / 5) // a successor renews its lease at once, and then every 2s
 	}
 	response, err := r.RoundTripper.RoundTrip(request)
 	r.stolen = r.stolen || late && request.Method == http.MethodPut && err == nil && response.StatusCode == http.StatusOK
