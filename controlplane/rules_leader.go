@@ -39,7 +39,7 @@ func (s *store) applyTerm(key string, now object, rv int64) {
 }
 
 // leaseHeld compares the last renewal by the old holder with the first write of the new one. Each takes effect
-// between the call and the return of its request, whatever the wall clocks say.
+// between the call and the return of its request, whatever the wall clocks say. Only the client that has acquired a lease releases it.
 func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	before, after := both[coordinationv1.Lease](old, now)
 	if before == nil || after == nil {
@@ -47,7 +47,7 @@ func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	}
 	was, is := ptr.Deref(before.Spec.HolderIdentity, ""), ptr.Deref(after.Spec.HolderIdentity, "")
 	renewed, taken := s.wrote[s.changed[key]], s.wrote[rv]
-	if at := s.terms[key]; was != "" && is == "" && taken != nil && at.began != nil && taken.Client != at.began.Client {
+	if at := s.terms[key]; was != "" && is == "" && taken != nil && at != nil && at.began != nil && taken.Client != at.began.Client {
 		if s.isFinding(51, "leases.coordination.k8s.io", "a candidate has released the lease of its successor, which goes on as the leader") {
 			s.robbed[at.began.Client] = true
 			return ""

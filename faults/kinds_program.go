@@ -130,7 +130,7 @@ const maxWatchLag = 2 * time.Minute
 var (
 	parameterWatches  = resourcesParameter("watches")
 	parameterRequests = resourcesParameter("requests")
-	// parameterExtra is from what nobody notices to more than the timeout of a leader's write (10 s).
+	// parameterExtra is from what nobody notices to more than a leader's renew deadline (10 s).
 	parameterExtra = durationParameter("delay", delay, 50*time.Millisecond, 15*time.Second)
 
 	parameterCode = newParameter("code", "401, 429, 500 or 503", func(f *Fault) *int { return &f.Code },
