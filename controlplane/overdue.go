@@ -313,7 +313,7 @@ func newTold(seen simtest.Seen, program string) *told {
 	began := int64(-1)
 	for _, history := range seen.Histories {
 		for _, stream := range history.Streams {
-			if name, _, _ := strings.Cut(stream.Client, " "); name == program && stream.Call > began {
+			if programOf(stream.Client) == program && stream.Call > began {
 				t.life, began = stream.Client, stream.Call
 			}
 		}

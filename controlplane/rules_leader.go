@@ -39,7 +39,7 @@ func (s *store) applyTerm(key string, now object, rv int64) {
 }
 
 // leaseHeld compares the last renewal by the old holder with the first write of the new one. Each takes effect
-// between the call and the return of its request, whatever the wall clocks say. Only the client that has acquired a lease releases it.
+// between the call and the return of its request, whatever the wall clocks say. Only its holder releases a lease.
 func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	before, after := both[coordinationv1.Lease](old, now)
 	if before == nil || after == nil {
@@ -47,12 +47,13 @@ func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	}
 	was, is := ptr.Deref(before.Spec.HolderIdentity, ""), ptr.Deref(after.Spec.HolderIdentity, "")
 	renewed, taken := s.wrote[s.changed[key]], s.wrote[rv]
-	if at := s.terms[key]; was != "" && is == "" && taken != nil && at != nil && at.began != nil && taken.Client != at.began.Client {
+	holder, _, _ := strings.Cut(was, "_")
+	if was != "" && is == "" && taken != nil && holder != programOf(taken.Client) {
 		if s.isFinding(51, "leases.coordination.k8s.io", "a candidate has released the lease of its successor, which goes on as the leader") {
-			s.robbed[at.began.Client] = true
+			s.robbed[holder] = true
 			return ""
 		}
-		return fmt.Sprintf("%s releases the lease %s, which %s holds", taken.Client, nameOf(key), at.began.Client)
+		return fmt.Sprintf("%s releases the lease %s, which %s holds", taken.Client, nameOf(key), holder)
 	}
 	if was == "" || is == "" || was == is || renewed == nil || taken == nil {
 		return ""
@@ -71,10 +72,10 @@ func leaderActs(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	client, call := s.author(old, now, rv)
-	name, _, _ := strings.Cut(client, " ") // without its life
+	name := programOf(client)
 	for prefix, lease := range electionLeases {
 		at := s.terms[lease]
-		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return || s.robbed[client] {
+		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return || s.robbed[name] {
 			continue
 		}
 		whom := at.holder + " had acquired the lease"
@@ -84,6 +85,12 @@ func leaderActs(s *store, key string, old, now object, rv int64) string {
 		return fmt.Sprintf("%s changes %s by a request sent %v after %s", client, nameOf(key), time.Duration(call-at.began.Return), whom)
 	}
 	return ""
+}
+
+// programOf returns the name of a program's client without its life.
+func programOf(client string) string {
+	name, _, _ := strings.Cut(client, " ")
+	return name
 }
 
 // author returns the client that made a change, and when it sent the request; "" if that is unknown.

@@ -26,6 +26,7 @@ func TestWhoReleasesALease(t *testing.T) {
 		noted   int
 	}{
 		"the leader":             {"scheduler-1", "", []string{acts}, 0},
+		"another life of it":     {"scheduler-1 (life 2)", "", []string{acts}, 0},
 		"its predecessor":        {"scheduler-0", "", nil, 1},
 		"its predecessor, fixed": {"scheduler-0", "fix-finding-51", []string{"LeaseHeld is broken at revision 3: scheduler-0 releases the lease kube-system/kube-scheduler, which scheduler-1 holds", acts}, 0},
 	} {

@@ -196,7 +196,7 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a lease expires":                           {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 15}}, ""},
 		"a lease is acquired too early":             {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 13}}, "LeaseHeld"},
 		"a second term is cut short":                {lease("b") + "\n" + lease("a") + "\n" + lease("b"), []request{{other, 0}, {scheduler, 20}, {other, 25}}, "LeaseHeld"},
-		"a lease is released":                       {lease("a") + "\n" + lease("") + "\n" + lease("b"), []request{{scheduler, 0}, {scheduler, 2}, {other, 4}}, ""},
+		"a lease is released":                       {lease("scheduler-0_1") + "\n" + lease("") + "\n" + lease("scheduler-1_1"), []request{{scheduler, 0}, {scheduler, 2}, {other, 4}}, ""},
 		"a leader acts":                             {lease("scheduler-0_1") + "\n" + change, []request{{scheduler, 0}, {scheduler, 2}}, ""},
 		"a former leader acts":                      {lease("scheduler-0_1") + "\n" + lease("scheduler-1_1") + "\n" + change, []request{{scheduler, 0}, {other, 20}, {scheduler, 22}}, "LeaderActs"},
 		"a former leader acted before":              {lease("scheduler-0_1") + "\n" + lease("scheduler-1_1") + "\n" + change, []request{{scheduler, 0}, {other, 20}, {scheduler, 20}}, ""},

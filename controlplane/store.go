@@ -75,7 +75,7 @@ type store struct {
 	shares map[types.UID]bool
 	// terms are the current terms of leaders, by the keys of their leases.
 	terms map[string]*term
-	// robbed are the leaders, by client, whose lease another candidate has released (finding 51).
+	// robbed are the candidates whose lease another candidate has released (finding 51).
 	robbed   map[string]bool
 	charges  charges
 	rollouts rollouts
