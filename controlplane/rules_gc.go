@@ -71,8 +71,7 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 // conflict: the deletion that follows has no precondition but the UID (finding 12).
 func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 	found, known := s.requests[requestOf{deletion.Client, deletion.Call, deletion.Scope}]
-	change := s.wrote[s.referred[key]]
-	if !known || change == nil {
+	if !known {
 		return false
 	}
 	var read *importer.Told
@@ -87,7 +86,7 @@ func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 		case read == nil:
 			return false
 		default:
-			return request.Kind == model.Delete && request.Code == http.StatusConflict && change.Return > read.Call
+			return request.Kind == model.Delete && request.Code == http.StatusConflict && s.referred[key] > read.Op.ResultRV
 		}
 	}
 	return false
