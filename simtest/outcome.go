@@ -10,9 +10,11 @@ import (
 type outcome struct {
 	Test string `json:"test"`
 	// Passed and Skipped count seeds. NotBegun says which seeds a time limit left out.
-	Passed   int    `json:"passed"`
-	Skipped  int    `json:"skipped,omitempty"`
-	NotBegun string `json:"notBegun,omitempty"`
+	Passed int `json:"passed"`
+	// Hashes are those of passed runs of Seeds, by seed: two builds with the same hashes made the same runs.
+	Hashes   map[uint64]string `json:"hashes,omitempty"`
+	Skipped  int               `json:"skipped,omitempty"`
+	NotBegun string            `json:"notBegun,omitempty"`
 	// Processor is the processor time of all runs, in seconds.
 	Processor float64 `json:"processorSeconds"`
 	// Reached counts the runs in which each condition of Sometimes held.
@@ -47,7 +49,7 @@ func (h *hunt) report(small *report) error {
 	if *flagReport == "" {
 		return nil
 	}
-	o := outcome{Test: h.t.Name(), Passed: h.passed, Skipped: h.skipped, NotBegun: h.cut, Processor: h.spent.Seconds(), Reached: h.reached, NotJudged: h.omitted}
+	o := outcome{Test: h.t.Name(), Passed: h.passed, Hashes: h.hashes, Skipped: h.skipped, NotBegun: h.cut, Processor: h.spent.Seconds(), Reached: h.reached, NotJudged: h.omitted}
 	if small != nil {
 		o.Failure = &failedSeed{
 			Seed: h.failed.Seed, Hash: fmt.Sprintf("%016x", h.failed.Hash), Simulated: h.failed.Simulated.Seconds(),

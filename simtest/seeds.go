@@ -96,6 +96,7 @@ type hunt struct {
 	reached map[string]int
 	omitted map[string]map[string]int // number of runs, by why something was not judged and by resource
 	hash    uint64                    // of the last run
+	hashes  map[uint64]string         // of passed runs, by seed
 	failed  *report
 	unlike  error // the failed seed was another run in another process
 	broken  error
@@ -124,7 +125,7 @@ func (h *hunt) prepare() (err error) {
 			return err
 		}
 	}
-	h.reached, h.omitted = map[string]int{}, map[string]map[string]int{}
+	h.reached, h.omitted, h.hashes = map[string]int{}, map[string]map[string]int{}, map[uint64]string{}
 	h.program, err = binary(h.t)
 	return err
 }
@@ -293,6 +294,9 @@ func (h *hunt) note(r report) {
 		h.skipped++
 	default:
 		h.passed++
+		if len(r.Value) == 0 {
+			h.hashes[r.Seed] = fmt.Sprintf("%016x", r.Hash)
+		}
 	}
 }
 

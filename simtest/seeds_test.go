@@ -394,6 +394,7 @@ func TestReportForPrograms(t *testing.T) {
 	read := func(dir string) (o struct {
 		Test    string
 		Passed  int
+		Hashes  map[int]string
 		Reached map[string]int
 		Failure *struct {
 			Seed   int
@@ -413,6 +414,8 @@ func TestReportForPrograms(t *testing.T) {
 	passed := read(dir)
 	require.Equal(t, "TestNeverReached", passed.Test)
 	require.Equal(t, 3, passed.Passed)
+	require.Len(t, passed.Hashes, 3)
+	require.Contains(t, passes(t, dir, "TestNeverReached", "-simtest.seed=2"), "hash "+passed.Hashes[2])
 	require.Equal(t, 3, passed.Reached["the certain"])
 	require.Nil(t, passed.Failure)
 	out := fails(t, dir, "TestTwoWrite", "-simtest.seeds=5-9", "-simtest.report=report.json", "-simtest.shrink=0")

@@ -19,7 +19,8 @@
 //   - --in, which can be repeated, hunts in other runs, such as own, those that the mutant names,
 //     to find out where a bug shows sooner. It takes all flags of simrun that say what a run is.
 //   - --compare hunts with each strategy of schedules, and the table shows which finds what.
-//   - --probe counts how often runs without a bug reach the places of the edits.
+//   - --probe counts how often runs without a bug reach the places of the edits; with --target, how
+//     many runs each edit makes other ones.
 //   - --target controlplane hunts those of Kubernetes' control plane, and --target http all others with clients of whole API servers.
 //   - --together hunts all those in the same runs.
 //   - --shrink shrinks failing runs that were found before.
@@ -34,7 +35,7 @@
 //     in which runs
 //   - runner.go: runs in worker processes, and a hunt's view of a verdict
 //   - halves.go: results for the tuned and the held-out mutants
-//   - probe.go: how often runs reach the edits
+//   - probe.go, effects.go: how often runs reach the edits, and which edits change runs
 //   - tested.go, together.go: mutants in tests of package simtest, one by one or in the same runs
 //   - fitting.go: which mutants apply to the code
 //   - suite.go, suite_build.go: whether the tests of the edited package notice the edit
@@ -115,7 +116,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, shrink one failing run of each mutant that was found")
 	flags.BoolVar(&o.compare, "compare", false, "hunt with each strategy of schedules in turn")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
-	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
+	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit; with --target, how many of them the edit changes")
 	flags.StringVar(&o.target, "target", "", "hunt in the tests of a `target`: controlplane or operator, which have mutants of their own, or http")
 	flags.BoolVar(&o.together, "together", false, "with --target controlplane: switch all mutants on in the same runs, and find out which of them make a run fail")
 	flags.StringVar(&o.half, "half", "", "hunt only one `half` of the mutants: tuned or held-out")
@@ -240,7 +241,7 @@ func hunt(ctx context.Context, o options, stdout io.Writer) (lost []string, err 
 		if err != nil {
 			return nil, err
 		}
-		return nil, h.testedAll(ctx, t, chosen)
+		return h.testedAll(ctx, t, chosen)
 	case o.probe > 0:
 		return h.probeAll(ctx, chosen)
 	case o.comparing():

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,20 +37,23 @@ func (o options) testedTarget() (*selfbuild.Tested, error) {
 }
 
 // testedAll hunts mutants in tests. A trial runs the test with its remaining seeds, until one fails
-// that passes without the mutant.
-func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) error {
+// that passes without the mutant. It returns what --probe finds without effect.
+func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) (lost []string, err error) {
 	fmt.Fprintln(h.stdout, "building target", t.Name, "with all mutants inside; minutes the first time")
 	all, err := h.options.fitting(t.ToChoose(namesOf(chosen)...), io.Discard)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	binary, err := selfbuild.BuildTests(nil, t.Tests, h.options.use, all)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if h.options.probe > 0 {
+		return h.testedEffects(ctx, binary, t, chosen)
 	}
 	if h.options.together {
 		if err := h.testedTogether(ctx, binary, t.Test(chosen[0]), chosen); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, m := range chosen {
@@ -62,7 +66,7 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 				err = h.results.add(r)
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
 			fmt.Fprintf(h.stdout, "%s, trial %d: %s\n", m.Name, r.Trial, testedVerdict(r))
 		}
@@ -70,7 +74,7 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 	if h.options.table != "" {
 		text := fmt.Sprintf(testedHead, t.Name, h.options.time) + testedTable(chosen, h.results.all)
 		if err := os.WriteFile(h.options.table, []byte(text), 0o644); err != nil {
-			return fmt.Errorf("--table: %w", err)
+			return nil, fmt.Errorf("--table: %w", err)
 		}
 	}
 	found := 0
@@ -80,7 +84,7 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 		}
 	}
 	fmt.Fprintf(h.stdout, "%d of %d found\n", found, len(chosen))
-	return nil
+	return nil, nil
 }
 
 // testedTrial hunts a mutant once in a test.
@@ -125,14 +129,17 @@ type testedOutcome struct {
 	failed  uint64 // 0 for none
 	seeds   int    // including the failing one
 	witness string
-	seconds float64 // of processor time
+	seconds float64           // of processor time
+	hashes  map[uint64]string // of the runs, by seed
 }
 
 // testedReport is the used part of the file that simtest writes for -simtest.report.
 type testedReport struct {
-	Passed  int `json:"passed"`
+	Passed  int               `json:"passed"`
+	Hashes  map[uint64]string `json:"hashes"`
 	Failure *struct {
 		Seed       uint64   `json:"seed"`
+		Hash       string   `json:"hash"`
 		Log        []string `json:"log"`
 		Stop       string   `json:"stop"`
 		Violations []struct {
@@ -157,7 +164,7 @@ func (r *testedReport) witness() string {
 // notBooted is what a test says if no cluster boots, as with some mutants.
 const notBooted = "the cluster did not boot"
 
-// testedRun runs seeds with a mutant until one fails or the processor time is used up.
+// testedRun runs seeds with a mutant until one fails or the processor time, of which 0 is unlimited, is used up.
 func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first, last uint64, most time.Duration) (testedOutcome, error) {
 	dir, err := os.MkdirTemp("", "hunt-")
 	if err != nil {
@@ -187,8 +194,11 @@ func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first
 	if missing != nil || (report.Failure != nil) != (err != nil) {
 		return ran, fmt.Errorf("expected %s of %s to report how many seeds passed and which failed, found:\n%s", test, filepath.Base(binary), out)
 	}
-	if ran.seeds = report.Passed; report.Failure != nil {
-		ran.seeds, ran.failed, ran.witness = ran.seeds+1, report.Failure.Seed, report.witness()
+	ran.seeds, ran.hashes = report.Passed, map[uint64]string{}
+	maps.Copy(ran.hashes, report.Hashes)
+	if failure := report.Failure; failure != nil {
+		ran.seeds, ran.failed, ran.witness = ran.seeds+1, failure.Seed, report.witness()
+		ran.hashes[failure.Seed] = failure.Hash
 	}
 	return ran, nil
 }
