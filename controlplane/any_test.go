@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,29 +15,25 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// booted adds to a configuration the control plane that every seed starts with, and its rules:
-// the namespaces of users, a controller manager, a scheduler and some nodes.
+// booted adds to a configuration the control plane that every seed starts with, its rules, the namespaces of users and
+// webhooks.
 func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
-	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
-	config.MaxPartition = 30 * time.Second // a leader loses its lease after 15 s
-	config.Check = func(seen simtest.Seen) error {
-		broken, err := plane.Broken(seen)
-		var wrong []string
-		if err == nil && controlplane.Audits {
-			wrong, err = controlplane.Audited(seen, controlplane.AuditLogs)
-		}
-		if broken = slices.Concat(broken, plane.Observer.Broken(), wrong); err == nil && len(broken) > 0 {
-			err = errors.New(strings.Join(broken, "\n"))
-		}
-		return err
-	}
+	config.KMS = true
 	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
 		require.NoError(t, controlplane.CheckAudits())
 		require.NoError(t, plane.Prepare(t, c))
-		plane.Grow(c, 1, 1, nodes)
-		c.Eventually(func() error { return plane.Works(t.Context(), c.Config()) })
 	}
-	return config
+	config.Check = func(seen simtest.Seen) error {
+		if !controlplane.Audits {
+			return nil
+		}
+		wrong, err := controlplane.Audited(seen, controlplane.AuditLogs)
+		if err == nil && len(wrong) > 0 {
+			err = errors.New(strings.Join(wrong, "\n"))
+		}
+		return err
+	}
+	return plane.Config(config, nodes)
 }
 
 // anything runs users, administrators, controllers, schedulers, nodes and faults for a minute, and checks

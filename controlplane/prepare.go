@@ -56,6 +56,7 @@ func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 		return err
 	}
 	c.Go(webhooksName, Webhooks(pair))
+	p.webhooks = true
 	return register(t.Context(), c.Config(), known.Chain)
 }
 

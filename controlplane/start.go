@@ -1,10 +1,13 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -27,9 +30,42 @@ type Plane struct {
 	done map[string]bool
 	// overdue says what has not converged in time.
 	overdue error
+	// webhooks says that Prepare has registered webhooks.
+	webhooks bool
 
 	managers, schedulers []string
 	nodes                []*Node
+}
+
+// Config adds a control plane to the configuration of a test: its API servers become kube-apiservers, and each seed begins with a
+// controller manager, a scheduler and so many nodes at work, which the rules of this package judge. The Boot that
+// is given runs before they start, and the Check that is given runs besides their rules.
+func (p *Plane) Config(config simtest.Config, nodes int) simtest.Config {
+	config.Cache = KubeAPIServer
+	config.Patience = cmp.Or(config.Patience, 10*time.Minute)
+	config.MaxPartition = cmp.Or(config.MaxPartition, 30*time.Second) // a leader loses its lease after 15 s
+	boot, check := config.Boot, config.Check
+	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
+		if boot != nil {
+			boot(t, c)
+		}
+		p.Grow(c, 1, 1, nodes)
+		c.Eventually(func() error { return p.Works(t.Context(), c.Config()) })
+	}
+	config.Check = func(seen simtest.Seen) error {
+		broken, err := p.Broken(seen)
+		if err != nil {
+			return err
+		}
+		if broken = append(broken, p.Observer.Broken()...); len(broken) > 0 {
+			err = errors.New(strings.Join(broken, "\n"))
+		}
+		if check != nil {
+			err = errors.Join(err, check(seen))
+		}
+		return err
+	}
+	return config
 }
 
 // managerName is the prefix of the names of controller managers.
@@ -66,7 +102,7 @@ func (p *Plane) Restart(c *simtest.Cluster) error {
 }
 
 // Works returns an error if a control plane cannot work yet: a node is not ready, there is no leader,
-// or webhooks are not called.
+// or the webhooks of Prepare are not called.
 func (p *Plane) Works(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -93,5 +129,8 @@ func (p *Plane) Works(ctx context.Context, config *rest.Config) error {
 	if len(nodes.Items) < len(p.nodes) {
 		return errors.New("a node has not registered")
 	}
-	return asked(ctx, config)
+	if p.webhooks {
+		return asked(ctx, config)
+	}
+	return nil
 }
