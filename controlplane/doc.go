@@ -15,7 +15,7 @@
 //   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_controlled.go
 //     and user_finalizers.go: their actions.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
-//   - webhooks.go: a program that serves admission and conversion webhooks.
+//   - webhooks.go: a program that serves admission and conversion webhooks; webhook_service.go: how API servers reach it, or those of an operator.
 //   - prepare.go: the objects that exist before users begin.
 //   - administrator.go: what administrators do to nodes and leaders.
 //   - operator.go: a program that reads and writes secrets, configuration and a custom resource.

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -47,39 +46,22 @@ func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 	if _, err := c.Client().SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	known, _, err := target.NewCertificates(webhooksName + "." + metav1.NamespaceDefault + ".svc")
+	service, err := NewWebhookService(metav1.NamespaceDefault, webhooksName, webhooksPort)
 	if err != nil {
 		return err
 	}
-	pair, err := known.Pair()
-	if err != nil {
-		return err
-	}
-	c.Go(webhooksName, Webhooks(pair))
+	c.Go(webhooksName, Webhooks(service.Certificate))
 	p.webhooks = true
-	return register(t.Context(), c.Config(), known.Chain)
+	return register(t.Context(), c.Config(), service)
 }
 
 // register registers the webhooks with the API servers.
-func register(ctx context.Context, config *rest.Config, authority []byte) error {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	// For a service, each API server dials by itself. For a URL, client-go would cache connections in
-	// the process, which all servers and all their lives share here.
-	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: webhooksName}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: webhooksName},
-	}, metav1.CreateOptions{}); err != nil {
-		return err
-	}
+func register(ctx context.Context, config *rest.Config, service *WebhookService) error {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: webhooksName}}
 	for _, policy := range policies {
 		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.MutatingWebhook{
 			Name: labelOf(policy) + ".example.com", FailurePolicy: &policy, TimeoutSeconds: new(int32(5)),
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: authority, Service: &admissionregistrationv1.ServiceReference{
-				Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &admitPath, Port: new(int32(webhooksPort)),
-			}},
+			ClientConfig:   service.Client(admitPath),
 			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{admission: labelOf(policy)}},
 			SideEffects:    new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
@@ -88,7 +70,7 @@ func register(ctx context.Context, config *rest.Config, authority []byte) error 
 			}},
 		})
 	}
-	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{}); err != nil {
+	if err := service.Install(ctx, config, webhooksName, configuration, nil); err != nil {
 		return err
 	}
 	definitions, err := apiextensions.NewForConfig(config)
@@ -102,8 +84,8 @@ func register(ctx context.Context, config *rest.Config, authority []byte) error 
 			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: gauges.Resource, Singular: "gauge", Kind: gaugeKind},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{gaugeVersion("v1", firstField, true), gaugeVersion("v2", laterField, false)},
 			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
-				ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: authority, Service: &apiextensionsv1.ServiceReference{
-					Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &convertPath, Port: new(int32(webhooksPort)),
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: service.Authority, Service: &apiextensionsv1.ServiceReference{
+					Namespace: service.Namespace, Name: service.Name, Path: &convertPath, Port: &service.Port,
 				}},
 				ConversionReviewVersions: []string{"v1"},
 			}},
