@@ -83,7 +83,7 @@ var timerEdits = []Edit{
 			if sim.on {
 				// A function of the timer and its time alone: select blocks on
 				// timers in the order of their addresses, and whether a timer is
-				// added anew depends on the shape of the heap.
+				// added again depends on the shape of the heap.
 				base := t.simRand
 				if base == 0 {
 					base = simSleeper() // a sleep

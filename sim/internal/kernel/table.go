@@ -10,7 +10,7 @@ type functions struct {
 
 	run       func(params *Params, counters *Counters, f func(), onPause func())
 	askPause  func()
-	resume    func(params *Params, anew bool)
+	resume    func(params *Params, reset bool)
 	pauseNext func(at uint64, instant int64)
 	follow    func(params *Params)
 	counters  func(counters *Counters)

@@ -179,9 +179,9 @@ func simTrieSeed(key *abi.Type) uintptr {
 }
 
 // simIdentity returns the identity of the pointer a: that of a type which the linker has placed is
-// the hash of its name, as its address moves with whatever else is in the binary. Informer factories
-// range over maps of types, so that any edit made another run of each seed. It is a itself where it
-// points neither to a type nor into the heap.
+// the hash of its name, as its address moves with whatever else is in the binary: informer factories
+// range over maps of types, and any edit would make another run of each seed. It is a itself where
+// it points neither to a type nor into the heap.
 func simIdentity(a uintptr) uintptr {
 	if firstmoduledata.types <= a && a < firstmoduledata.etypes-unsafe.Sizeof(_type{}) {
 		return uintptr((*_type)(unsafe.Pointer(a)).Hash)

@@ -27,9 +27,9 @@ func simBeginRun(params *simParams) {
 	sim.c.diverged, sim.c.tapeFull, sim.c.choicesFull = 0, 0, 0
 }
 
-// simCountAnew has the run that follows count its own decisions and events alone; the
+// simResetCounts has the run that follows count its own decisions and events alone; the
 // hash is that of everything since the world began.
-func simCountAnew() {
+func simResetCounts() {
 	sim.c = simCounters{hash: sim.c.hash, goroutines: sim.c.goroutines, running: sim.c.running}
 	sim.instant, sim.passed, sim.busy = 0, 0, 0
 }
@@ -85,10 +85,10 @@ func simPause(root *g) {
 }
 
 // simResume has the decisions after a pause come from other parameters, which say
-// where the next pause is. Counting begins anew if the pause was the beginning.
-func simResume(params *simParams, anew bool) {
-	if anew {
-		simCountAnew()
+// where the next pause is. With reset, the counters start from zero here.
+func simResume(params *simParams, reset bool) {
+	if reset {
+		simResetCounts()
 	}
 	simBeginRun(params)
 	if params.explore != 0 {

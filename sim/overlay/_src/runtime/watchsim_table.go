@@ -20,7 +20,7 @@ type simFunctions struct {
 
 	run       func(params *simParams, counters *simCounters, f func(), onPause func())
 	askPause  func()
-	resume    func(params *simParams, anew bool)
+	resume    func(params *simParams, reset bool)
 	pauseNext func(at uint64, instant int64)
 	follow    func(params *simParams)
 	counters  func(counters *simCounters)
