@@ -12,8 +12,8 @@ import (
 )
 
 // fitting returns the mutants whose edits apply to the code that is built. It checks that before anything is built, as moved code is
-// the likeliest mistake: an edit that does not apply to the code of go.mod is an error; with --use, the mutant is reported and skipped.
-func (o options) fitting(all []mutant.Mutant, stdout io.Writer) ([]mutant.Mutant, error) {
+// the likeliest mistake: an edit that does not apply to the code of go.mod is an error; with --use, the mutant is skipped, and reported unless only fixes are to be.
+func (o options) fitting(all []mutant.Mutant, stdout io.Writer, fixesAlone bool) ([]mutant.Mutant, error) {
 	source, err := selfbuild.Source()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (o options) fitting(all []mutant.Mutant, stdout io.Writer) ([]mutant.Mutant
 			return false
 		}
 		unfit = errors.Join(unfit, err)
-		if len(o.use) > 0 {
+		if len(o.use) > 0 && (!fixesAlone || mutant.IsFix(m.Name)) {
 			fmt.Fprintf(stdout, "%s is left out: %v\n", m.Name, err)
 		}
 		return true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ func TestMutantsThatDoNotFit(t *testing.T) {
 	elsewhere := canary
 	elsewhere.Name, elsewhere.Anchor = "elsewhere", "a line that is nowhere\n"
 	both := []mutant.Mutant{canary, elsewhere}
-	_, err = options{}.fitting(both, &bytes.Buffer{})
+	_, err = options{}.fitting(both, &bytes.Buffer{}, false)
 	require.ErrorContains(t, err, "elsewhere")
 
 	source, err := selfbuild.Source()
@@ -29,10 +30,17 @@ func TestMutantsThatDoNotFit(t *testing.T) {
 	uses, err := selfbuild.ParseUses("go.etcd.io/raft/v3=" + folder)
 	require.NoError(t, err)
 	var said bytes.Buffer
-	fit, err := options{use: uses}.fitting(both, &said)
+	fit, err := options{use: uses}.fitting(both, &said, false)
 	require.NoError(t, err)
 	require.Len(t, fit, 1)
 	require.Contains(t, said.String(), "elsewhere is left out: ")
-	_, err = options{use: uses}.fitting(both[1:], &said)
+	said.Reset()
+	unfitFix := elsewhere
+	unfitFix.Name = "fix-elsewhere"
+	_, err = options{use: uses}.fitting(append(both, unfitFix), &said, true)
+	require.NoError(t, err)
+	require.Contains(t, said.String(), "fix-elsewhere is left out: ", "a hunt without a fix may find its bug")
+	require.Equal(t, 1, strings.Count(said.String(), "is left out"))
+	_, err = options{use: uses}.fitting(both[1:], &said, false)
 	require.Error(t, err, "nothing is left")
 }

@@ -218,7 +218,7 @@ func isNamed(name, word string) bool {
 func hunt(ctx context.Context, o options, stdout io.Writer) (lost []string, err error) {
 	chosen, err := choose(o)
 	if err == nil {
-		chosen, err = o.fitting(chosen, stdout)
+		chosen, err = o.fitting(chosen, stdout, false)
 	}
 	if err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
 func (h *hunter) build() (binary string, err error) {
 	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
 	began := time.Now()
-	all, err := h.options.fitting(mutant.All(), io.Discard)
+	all, err := h.options.fitting(mutant.All(), h.stdout, true)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -40,7 +39,7 @@ func (o options) testedTarget() (*selfbuild.Tested, error) {
 // that passes without the mutant. It returns what --probe finds without effect.
 func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) (lost []string, err error) {
 	fmt.Fprintln(h.stdout, "building target", t.Name, "with all mutants inside; minutes the first time")
-	all, err := h.options.fitting(t.ToChoose(namesOf(chosen)...), io.Discard)
+	all, err := h.options.fitting(t.ToChoose(namesOf(chosen)...), h.stdout, true)
 	if err != nil {
 		return nil, err
 	}
