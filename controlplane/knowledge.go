@@ -78,22 +78,26 @@ func (s *store) toldOf(old, now object, rv int64) string {
 // leaderToldOf says what the last leading controller manager, or for a pending pod the scheduler, has been told of an overdue object.
 func (s *store) leaderToldOf(of metav1.Object) string {
 	prefix, which := managerName, "controller manager"
-	if pod, is := of.(*corev1.Pod); is && pod.Spec.NodeName == "" {
+	if pod, is := of.(*corev1.Pod); is && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil {
 		prefix, which = schedulerName, "scheduler"
 	}
 	lease := s.terms[electionLeases[prefix]]
-	if lease == nil || lease.holder == "" {
+	if lease == nil || lease.last == "" {
 		return "\n" + explain.Wrap(4, "No "+which+" leads.")
 	}
-	life, end := newTold(s.seen, lease.holder).life, int64(0)
+	life, end := newTold(s.seen, lease.last).life, int64(0)
 	for _, history := range s.seen.Histories {
 		end = max(end, history.End)
 	}
-	since := "an unknown time"
+	at := "an unknown time"
 	if lease.began != nil {
-		since = model.At(lease.began.Return)
+		at = model.At(lease.began.Return)
 	}
-	return "\n" + explain.Wrap(4, fmt.Sprintf("%s leads, since %s; the run ends at %s.", strings.TrimSpace(life), since, model.At(end))) +
+	leads := "leads, since"
+	if lease.holder == "" {
+		leads = "led until"
+	}
+	return "\n" + explain.Wrap(4, fmt.Sprintf("%s %s %s; the run ends at %s.", strings.TrimSpace(life), leads, at, model.At(end))) +
 		s.around(of).knowledge(s.seen, explain.Decision{Client: life, Time: end, RV: math.MaxInt64})
 }
 

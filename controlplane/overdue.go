@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +63,7 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(31, "pods", "a scheduler has preempted a pod that was on no node, as its binding had failed, and retries the pending pod only after five minutes") {
 		return true
 	}
-	told := newTold(s.seen, lease.holder)
+	told := newTold(s.seen, lease.last)
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
 			if s.renamed(w.of, owner, told) &&
@@ -76,6 +77,9 @@ func (s *store) excused(overdue error) bool {
 			}
 		}
 		return false
+	}
+	if job := s.keeperOf(w.of); job != nil {
+		w.of = job
 	}
 	resource := resourceOfKind(w.of)
 	if w.ahead && len(s.namesakes(w.of)) > 0 &&
@@ -98,13 +102,30 @@ func (s *store) excused(overdue error) bool {
 		set := living[owner]
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
 		by, going := s.created[pod], s.known[pod].going
-		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && slices.Min(told.versions[pod]) >= going) {
+		is := living[pod]
+		removed := is == nil || s.keeperOf(is) != nil
+		if isFor && removed && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && slices.Min(told.versions[pod]) >= going) {
 			s.note("pods", "a pod that a controller had created was deleted before its informer listed, and the controller still expects it (kubernetes/kubernetes #129795, #136932)")
 			return true
 		}
 	}
 	return s.inherits(w.of, told) &&
 		s.isFinding(26, "pods", "a controller has created or deleted a pod of a deleted workload, and its expectation holds up the workload that was recreated under that name")
+}
+
+// keeperOf returns the job that keeps a terminating pod until it has created the next pod of its index, nil for none (podsWithDelayedDeletionPerIndex in
+// pkg/controller/job of v1.37.2).
+func (s *store) keeperOf(of metav1.Object) metav1.Object {
+	pod, is := of.(*corev1.Pod)
+	if !is || pod.DeletionTimestamp == nil || !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
+		return nil
+	}
+	for _, o := range s.objects {
+		if job, is := o.(*batchv1.Job); is && job.UID == ownerOf(pod) && job.DeletionTimestamp == nil && job.Spec.BackoffLimitPerIndex != nil {
+			return job
+		}
+	}
+	return nil
 }
 
 // namespaceGrace is how long the namespace controller waits for API servers to observe a namespace's deletion before it deletes the contents
@@ -144,7 +165,7 @@ func (s *store) isUnmoved(of metav1.Object) bool {
 	if lease == nil {
 		return false
 	}
-	waits, life := false, newTold(s.seen, lease.holder).life
+	waits, life := false, newTold(s.seen, lease.last).life
 	for _, o := range s.objects {
 		pod, is := o.(*corev1.Pod)
 		waits = waits || is && pod.Namespace == of.GetNamespace() && pod.Spec.NodeName == "" && lives(pod)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchsim/watchsim/controlplane"
@@ -38,10 +39,19 @@ func TestOverdue(t *testing.T) {
 			w.set.DeletionTimestamp, w.set.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{finalizer}
 		}
 	}
+	lines := func(l ...string) string { return strings.Join(l, "\n") }
+	const tracked = `,"finalizers":["batch.kubernetes.io/job-tracking"]`
+	kept := func(w *world) {
+		w.pod.DeletionTimestamp, w.pod.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{batchv1.JobTrackingFinalizer}
+		w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}}
+	}
+	keeps := func(spec string) string {
+		return lines("jobs/r/job "+strings.NewReplacer(`"completions":2`, spec, `"j"`, `"job"`).Replace(job("")),
+			"pods/r/p "+pod("p", owned("Job", "job"), "", ""), "pods/r/p "+pod("p", dying+tracked+owned("Job", "job"), "", "Failed"))
+	}
 	replaced := []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "set", false)}
 	created := "replicasets/r/set " + strings.Replace(set, `"uid":"s"`, `"uid":"set"`, 1) + "\npods/r/p " + pod("p", owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
 	ended := strings.TrimSuffix(created, "\npods/r/p -") + "\npods/r/p " + pod("p", dying+owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
-	lines := func(l ...string) string { return strings.Join(l, "\n") }
 	oldSet, newSet := "replicasets/r/set "+strings.Replace(set, `"uid":"s"`, `"namespace":"r","name":"set","uid":"old"`, 1), "replicasets/r/set "+strings.Replace(set, `"uid":"s"`, `"namespace":"r","name":"set","uid":"set"`, 1)
 	podOfOld := "pods/r/p " + pod("p", owned("ReplicaSet", "old"), "", "")
 	at := func(rv int64, e model.Event) model.Event {
@@ -73,6 +83,9 @@ func TestOverdue(t *testing.T) {
 		"pod observed before its deletion":           {short, ended, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
 		"pod observed, then removed":                 {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
 		"unobserved pod still exists":                {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
+		"kept by a job that expects it":              {kept, keeps(`"backoffLimitPerIndex":1`), nil, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
+		"kept by a job that has observed it":         {kept, keeps(`"backoffLimitPerIndex":1`), nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"kept by a job without a limit per index":    {kept, keeps(`"completions":2`), nil, []model.Event{at(4, event(model.Added, "p"))}, true, 0, ""},
 		"missing pod without a cause":                {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
 		"pod created after its set was deleted":      {short, lines(oldSet, "replicasets/r/set -", podOfOld, newSet), []model.Change{owner(2, "old", false), owner(3, "old", true), owner(5, "set", false)}, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
 		"pod created before its set was deleted":     {short, lines(oldSet, podOfOld, "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
@@ -253,6 +266,7 @@ func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 		"victim deleted by a user":            {leases + waits + victim(""), "user", "scheduler-0", failed, false},
 		"scheduler restarted":                 {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", binding("v", "scheduler-0 (life 2)", 0), false},
 		"no leader":                           {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"lease released when the run ended":   {leases + waits + victim("") + fmt.Sprintf(lease, "kube-scheduler", "s", ""), "scheduler-0", "scheduler-0", failed, true},
 		"no pending pod":                      {leases + bound + victim(""), "scheduler-0", "scheduler-0", failed, false},
 		"pending pod in another namespace":    {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", failed, false},
 		"pending pod terminating":             {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,10 +18,11 @@ var electionLeases = map[string]string{managerName: leases + "kube-controller-ma
 
 // term is the current term of a leader.
 type term struct {
-	// holder is the leader, empty for none. began is the request that acquired the lease. If the outcome of that is unknown,
+	// holder is the leader, empty for none; last is the last leader: a candidate that is told to stop at the end of a run releases its
+	// lease. began is the request that acquired the lease. If the outcome of that is unknown,
 	// began is the holder's first confirmed renewal, nil until then.
-	holder string
-	began  *model.Operation
+	holder, last string
+	began        *model.Operation
 }
 
 // applyTerm records who leads.
@@ -30,8 +32,10 @@ func (s *store) applyTerm(key string, now object, rv int64) {
 		return
 	}
 	holder, _, _ := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
-	if at := s.terms[key]; at == nil || at.holder != holder {
-		s.terms[key] = &term{holder: holder}
+	if at := s.terms[key]; at == nil {
+		s.terms[key] = &term{holder: holder, last: holder}
+	} else if at.holder != holder {
+		s.terms[key] = &term{holder: holder, last: cmp.Or(holder, at.last)}
 	}
 	if at := s.terms[key]; at.began == nil {
 		at.began = s.wrote[rv]
