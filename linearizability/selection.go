@@ -18,7 +18,7 @@ type selection struct {
 	// size is how many objects matched after each of owed.
 	size []int
 	// earliest is the earliest time at which each of owed can have been committed,
-	// in simulated nanoseconds: writes called later have a higher RV.
+	// in simulated nanoseconds: see notBefore.
 	earliest []int64
 }
 
@@ -44,9 +44,8 @@ func (all *selections) of(scope model.Scope, selector model.Selector) *selection
 		all.known, all.kept = map[string]*selection{}, 0
 	}
 	owed := all.facts.store.Owed(scope, selector, 0, all.facts.store.LastRV())
-	bounds := all.facts.bounds
 	s := &selection{owed: owed, size: make([]int, len(owed)), earliest: make([]int64, len(owed))}
-	size, calls := 0, 0
+	size := 0
 	for i := range owed {
 		switch owed[i].Type {
 		case model.Added:
@@ -54,12 +53,7 @@ func (all *selections) of(scope model.Scope, selector model.Selector) *selection
 		case model.Deleted:
 			size--
 		}
-		for calls < len(bounds.calls) && bounds.calls[calls].RV <= owed[i].RV {
-			calls++
-		}
-		if s.size[i] = size; calls > 0 {
-			s.earliest[i] = bounds.calls[calls-1].Time
-		}
+		s.size[i], s.earliest[i] = size, all.facts.bounds.notBefore(owed[i].RV)
 	}
 	all.known[key] = s
 	all.kept += len(owed)
