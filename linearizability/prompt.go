@@ -8,7 +8,7 @@ import "github.com/watchsim/watchsim/model"
 // has arrived, because large events take time on the wire.
 func judgePrompt(f *facts, out *findings) {
 	acknowledged := f.claims.acknowledged()
-	idlers := f.newIdlers()
+	idlers := newIdlers(f.history)
 	for _, w := range f.walks {
 		s := w.stream
 		if s.Err != model.OK || s.Return == model.Pending || s.Consumer != fastConsumer || w.partial {
@@ -26,7 +26,7 @@ func judgePrompt(f *facts, out *findings) {
 		}
 		for i := range w.owed {
 			event, op := came[w.owed[i].RV], acknowledged[w.owed[i].RV]
-			if op != nil && op.Call >= s.Return && (idlers[s.Server] == nil || idlers[s.Server].open(op.Return) == 0) {
+			if op != nil && op.Call >= s.Return && idlers.openAt(s.Server, op.Return) == nil {
 				w.judgeDelay(&w.owed[i], op, event, max(before, op.Return), out)
 			}
 			if event != nil {

@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -17,44 +16,27 @@ const unblockedBound = 2 * time.Second
 // a backlog.
 const caughtUp = 4
 
-// idlers has the sorted times at which streams of slow and stalled consumers of one
-// server began and ended.
-type idlers struct{ begins, ends []int64 }
+// idlers are the streams of slow and stalled consumers, by server.
+type idlers map[string][]*model.Stream
 
-// open returns how many were open at a time.
-func (d *idlers) open(time int64) int {
-	begun, _ := slices.BinarySearch(d.begins, time+1)
-	ended, _ := slices.BinarySearch(d.ends, time+1)
-	return begun - ended
-}
-
-// idle reports whether a stream opened whose consumer was slow or stalled.
-func idle(s *model.Stream) bool {
-	return s.Err == model.OK && s.Return != model.Pending && !readsInTime(s)
-}
-
-// newIdlers finds the streams of slow and stalled consumers, by server.
-func (f *facts) newIdlers() map[string]*idlers {
-	all := map[string]*idlers{}
-	for s := range model.Each(f.history.Streams) {
-		if !idle(s) {
-			continue
+func newIdlers(history *model.History) idlers {
+	all := idlers{}
+	for s := range model.Each(history.Streams) {
+		if s.Err == model.OK && s.Return != model.Pending && !readsInTime(s) {
+			all[s.Server] = append(all[s.Server], s)
 		}
-		d := all[s.Server]
-		if d == nil {
-			d = &idlers{}
-			all[s.Server] = d
-		}
-		d.begins = append(d.begins, s.Return)
-		if s.Closed != model.Pending {
-			d.ends = append(d.ends, s.Closed)
-		}
-	}
-	for _, d := range all {
-		slices.Sort(d.begins)
-		slices.Sort(d.ends)
 	}
 	return all
+}
+
+// openAt returns the first of a server that was open at a time, nil if there was none.
+func (all idlers) openAt(server string, time int64) *model.Stream {
+	for _, s := range all[server] {
+		if s.Return <= time && (s.Closed == model.Pending || s.Closed > time) {
+			return s
+		}
+	}
+	return nil
 }
 
 // judgeDelays judges Unblocked by the time from the acknowledgement of a write to the
@@ -65,11 +47,10 @@ func (f *facts) newIdlers() map[string]*idlers {
 // delay. It judges only events that arrive. Delivered and Reliable judge those that
 // never do.
 func judgeDelays(f *facts, out *findings) {
-	acknowledged, idlers := f.claims.acknowledged(), f.newIdlers()
+	acknowledged, idlers := f.claims.acknowledged(), newIdlers(f.history)
 	bound := f.config.UnblockedBound.Nanoseconds()
 	for s := range model.Each(f.history.Streams) {
-		inTheWay := idlers[s.Server]
-		if inTheWay == nil || s.Consumer != fastConsumer || s.Return == model.Pending {
+		if len(idlers[s.Server]) == 0 || s.Consumer != fastConsumer || s.Return == model.Pending {
 			continue
 		}
 		// A stream may begin with a backlog, which takes time on the wire. Until an
@@ -80,7 +61,11 @@ func judgeDelays(f *facts, out *findings) {
 			op, previous := acknowledged[event.RV], before
 			before = event.Time
 			// Writes before the stream opened may be part of its start.
-			if op == nil || op.Return < max(f.settled, s.Return) || !event.IsData() || inTheWay.open(op.Return) == 0 {
+			if op == nil || op.Return < max(f.settled, s.Return) || !event.IsData() {
+				continue
+			}
+			inTheWay := idlers.openAt(s.Server, op.Return)
+			if inTheWay == nil {
 				continue
 			}
 			since, due := op.Return, op.Return
@@ -91,19 +76,8 @@ func judgeDelays(f *facts, out *findings) {
 			// Initial events are not ordered by RV, and more of them may be on the wire.
 			current = current || event.Time-since <= bound/caughtUp && !(s.Watch().HasBlock() && event.Type == model.Added)
 			if event.Time-due > bound {
-				out.violate(Unblocked, lateEvent, onStream(s, event.RV).showing(event).got(event.Time-since).since(since).want(bound).
-					proof(f.idlerAt(s.Server, since), nil))
+				out.violate(Unblocked, lateEvent, onStream(s, event.RV).showing(event).got(event.Time-since).since(since).want(bound).proof(inTheWay, nil))
 			}
 		}
 	}
-}
-
-// idlerAt returns the open stream of a slow or stalled consumer, nil if there was none.
-func (f *facts) idlerAt(server string, time int64) *model.Stream {
-	for s := range model.Each(f.history.Streams) {
-		if s.Server == server && idle(s) && s.Return <= time && (s.Closed == model.Pending || s.Closed > time) {
-			return s
-		}
-	}
-	return nil
 }
