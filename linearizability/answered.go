@@ -6,7 +6,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// answerBound is how long a request may take while nothing is wrong: ten messages over a
+// answerBound is how long a response or an event may take while nothing is wrong: ten messages over a
 // network that takes at most 200 ms for each. A request needs about that many: to connect,
 // from the API server to etcd, from a member to its leader, and from that to the others. It
 // is below the 3 s after which an API server stops waiting.
@@ -37,7 +37,7 @@ func judgeAnswered(f *facts, out *findings) {
 // judgeErrorEvents judges the ERROR events with which a server gives up a stream.
 func (w *walk) judgeErrorEvents(out *findings) {
 	for event := range model.Each(w.stream.Events) {
-		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(w.stream.Client, w.stream.Server, event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
+		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(w.stream.Client, w.stream.Server, event.Time-answerBound.Nanoseconds(), event.Time) {
 			continue
 		}
 		out.violate(Answered, answeredFailure, onStream(w.stream).showing(event))
@@ -67,7 +67,7 @@ func (r request) failed() bool {
 func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
 	reached, _ := f.bounds.minRV(r.call)
 	mayWait := r.rv > reached
-	bound := f.config.AnswerBound.Nanoseconds()
+	bound := answerBound.Nanoseconds()
 	if mayWait {
 		bound += reachBound.Nanoseconds()
 	}
@@ -105,7 +105,7 @@ func (w *walk) judgeFirstEvent(out *findings) {
 	if !s.Watch().MustMark() && (s.Watch().HasBlock() || w.selection.count(s.RV, reached) == 0) || s.RV > reached {
 		return
 	}
-	due := s.Return + f.config.AnswerBound.Nanoseconds()
+	due := s.Return + answerBound.Nanoseconds()
 	came := f.history.End
 	switch {
 	case len(s.Events) > 0:

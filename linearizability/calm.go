@@ -59,7 +59,7 @@ func newCalm(h *model.History, config Config) (calm, parties) {
 		}
 		for i := range h.Leaders {
 			if at := h.Leaders[i].Time; at > 0 {
-				spans = append(spans, span{at - config.AnswerBound.Nanoseconds(), at + config.DeliveryBound.Nanoseconds()})
+				spans = append(spans, span{at - answerBound.Nanoseconds(), at + config.DeliveryBound.Nanoseconds()})
 			}
 		}
 		all[l] = merged(append(spans, outages...))

@@ -2,6 +2,10 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
+// maxShared is how many watches on etcd a server may hold for one resource, however many
+// clients watch.
+const maxShared = 1
+
 // judgeSharing judges Shared by the samples taken after the run has settled that have
 // more client watches than etcd watches are allowed. Before that, etcd may still have
 // watches of dead connections that it has not detected. One sample proves nothing: when
@@ -16,12 +20,12 @@ func judgeSharing(f *facts, out *findings) {
 		}
 		held := min(census.EtcdWatches, before[census.Server])
 		before[census.Server] = census.EtcdWatches
-		if census.Time < f.settled || census.Streams <= f.config.MaxShared {
+		if census.Time < f.settled || census.Streams <= maxShared {
 			continue
 		}
 		out.judged.Shared++
-		if held > f.config.MaxShared {
-			out.violate(Shared, notShared, f.inCensus(census).got(int64(census.EtcdWatches)))
+		if held > maxShared {
+			out.violate(Shared, notShared, inCensus(census).got(int64(census.EtcdWatches)))
 		}
 	}
 }
@@ -39,19 +43,19 @@ func judgeLeftovers(f *facts, out *findings) {
 			judged[census.Server] = true
 			out.judged.Released++
 		}
-		if left := leftovers(census, f.config.MaxShared); len(left) > 0 {
-			out.violate(Released, notReleased, f.inCensus(census))
+		if len(leftovers(census)) > 0 {
+			out.violate(Released, notReleased, inCensus(census))
 		}
 	}
 }
 
 // inCensus returns the witness of a sample, with the number of etcd watches allowed.
-func (f *facts) inCensus(census *model.Census) Witness {
-	return Witness{Client: census.Server, Census: census, Time: census.Time, Want: int64(f.config.MaxShared)}
+func inCensus(census *model.Census) Witness {
+	return Witness{Client: census.Server, Census: census, Time: census.Time, Want: maxShared}
 }
 
 // leftovers lists what a sample counted that must have been released.
-func leftovers(census *model.Census, own int) []string {
+func leftovers(census *model.Census) []string {
 	var left []string
 	add := func(count, most int, what string) {
 		if count > most {
@@ -65,7 +69,7 @@ func leftovers(census *model.Census, own int) []string {
 		add(census.Goroutines, 0, "goroutine")
 	} else {
 		// The cache itself keeps watching.
-		add(census.EtcdWatches, own, "etcd watch")
+		add(census.EtcdWatches, maxShared, "etcd watch")
 	}
 	return left
 }

@@ -22,28 +22,9 @@ type Config struct {
 	// Window is the minimum number of changes that a cache holds since it last
 	// listed; 0 if unknown, which makes Expired less strict.
 	Window int
-	// Backlog is the minimum number of changes that a server queues for a slow
-	// consumer before it ends the stream; 0 if unknown, which makes Closed less
-	// strict. A bookmark takes the place of a change. No stream receives two
-	// within BookmarkEvery, apart from the one that marks the end of the initial
-	// events and the one before a timeout.
-	Backlog       int
-	BookmarkEvery time.Duration
-	// StreamTimeout is the minimum age at which a server ends a stream for which
-	// the client set no timeout.
-	StreamTimeout time.Duration
 	// RefreshBound is how long, in simulated time, a stream with bookmarks may take
 	// to learn of a revision that etcd has reached.
 	RefreshBound time.Duration
-	// UnblockedBound is how long, in simulated time, the event of an acknowledged
-	// write may take to reach a fast consumer while another is slow or stalled.
-	UnblockedBound time.Duration
-	// AnswerBound is how long, in simulated time, a response or an event may take
-	// while nothing is wrong.
-	AnswerBound time.Duration
-	// MaxShared is how many watches on etcd a server may hold for one resource,
-	// however many clients watch.
-	MaxShared int
 	// ViolationsPerSource is how many violations of one guarantee are reported
 	// for one stream or client; the others are counted in Violation.More.
 	ViolationsPerSource int
@@ -60,17 +41,8 @@ func DefaultConfig() Config {
 		DeliveryBound: 5 * time.Second,
 		// The cacher's event buffer never shrinks below 100 events
 		// (defaultLowerBoundCapacity).
-		Window: 100,
-		// The shortest channel of a cacheWatcher (minWatchChanSize), the cacher's
-		// period (defaultBookmarkFrequency), and kube-apiserver's default of
-		// --min-request-timeout.
-		Backlog:             10,
-		BookmarkEvery:       time.Minute,
-		StreamTimeout:       30 * time.Minute,
+		Window:              100,
 		RefreshBound:        refreshBound,
-		UnblockedBound:      unblockedBound,
-		AnswerBound:         answerBound,
-		MaxShared:           1,
 		ViolationsPerSource: 3,
 		Minimum:             Counts{Writes: 1, Events: 1},
 	}
@@ -111,13 +83,4 @@ func Check(history *model.History, config Config) Verdict {
 		v.Outcome = Inconclusive
 	}
 	return v
-}
-
-// heldBack returns the minimum number of changes that a server queues for a watch. A watch
-// that still replays the window is ended when its cache has dropped the next change.
-func (c Config) heldBack() int {
-	if c.Window > 0 {
-		return min(c.Backlog, c.Window)
-	}
-	return c.Backlog
 }

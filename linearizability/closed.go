@@ -1,11 +1,35 @@
 package linearizability
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
 )
+
+const (
+	// MinBacklog is the minimum number of changes and bookmarks that a server queues for a
+	// slow consumer before it ends the stream: the shortest channel of a cacheWatcher
+	// (minWatchChanSize).
+	MinBacklog = 10
+	// bookmarkEvery is how long a server waits between two bookmarks on a stream, apart
+	// from the one that marks the end of the initial events and the one before a timeout:
+	// the cacher's defaultBookmarkFrequency.
+	bookmarkEvery = time.Minute
+	// MinStreamTimeout is the minimum age at which a server ends a stream for which the
+	// client set no timeout: kube-apiserver's default of --min-request-timeout.
+	MinStreamTimeout = 30 * time.Minute
+)
+
+// heldBack returns the minimum number of changes that a server queues for a watch. A watch
+// that still replays the window is ended when its cache has dropped the next change.
+func (c Config) heldBack() int {
+	if c.Window > 0 {
+		return min(MinBacklog, c.Window)
+	}
+	return MinBacklog
+}
 
 // judgeEnds judges Closed: whether each stream that ended had a reason to end.
 //
@@ -49,9 +73,8 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 	if failed := failureOf(s); failed >= 0 {
 		ended = s.Events[failed].Time
 	}
-	atMostQueued, known := w.queued(ended)
-	heldBack := w.facts.config.heldBack()
-	if w.isOld(ended) || !known || atMostQueued >= heldBack {
+	atMostQueued, heldBack := w.queued(ended), w.facts.config.heldBack()
+	if w.isOld(ended) || atMostQueued >= heldBack {
 		return
 	}
 	witness := onStream(s).want(int64(heldBack)).got(int64(atMostQueued)).at(ended)
@@ -76,15 +99,11 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 
 // isOld reports whether a stream was so old that its server may end it.
 func (w *walk) isOld(ended int64) bool {
-	most := time.Duration(w.stream.Timeout)
-	if most == 0 {
-		most = w.facts.config.StreamTimeout
-	}
-	return most > 0 && ended-w.stream.Call >= most.Nanoseconds()
+	return ended-w.stream.Call >= cmp.Or(w.stream.Timeout, MinStreamTimeout.Nanoseconds())
 }
 
 // queued returns the most events that can have been queued in the server for the
-// stream's consumer when the stream ended; false if that is not known.
+// stream's consumer when the stream ended.
 //
 // A queue is first in, first out: everything dispatched up to an event that arrived
 // has left it. That holds for events that cannot have been in the cache when the
@@ -92,11 +111,8 @@ func (w *walk) isOld(ended int64) bool {
 // what the cache was about to dispatch at that time, which is dropped only when it
 // is taken out of the queue. Until a later event arrives, everything counts that had
 // not been dispatched when the stream opened, or has not arrived.
-func (w *walk) queued(ended int64) (count int, known bool) {
+func (w *walk) queued(ended int64) int {
 	s, f := w.stream, w.facts
-	if f.config.Backlog == 0 {
-		return 0, false
-	}
 	registered := s.Return
 	if mark := s.Mark(); mark >= 0 {
 		// A server that gives up a consumer during the initial events may deliver
@@ -109,14 +125,11 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 	} else if dispatched, ok := f.witnesses[s.Server].dispatched().Before(s.Call); ok && !f.replaced(s.Server, 0, registered) {
 		after = min(dispatched.RV, w.high)
 	}
-	count = f.store.CountChanges(after, f.bounds.maxRV(ended))
+	count := f.store.CountChanges(after, f.bounds.maxRV(ended))
 	if s.Bookmarks {
-		if f.config.BookmarkEvery == 0 {
-			return 0, false
-		}
-		count += 3 + int((ended-s.Call)/f.config.BookmarkEvery.Nanoseconds())
+		count += 3 + int((ended-s.Call)/bookmarkEvery.Nanoseconds())
 	}
-	return count, true
+	return count
 }
 
 // judgeCut judges a stream whose connection broke. Only a fault between the two

@@ -31,7 +31,7 @@ func (w *world) disturb() {
 func (w *world) end(i int) {
 	open := w.streams[i]
 	stream := &w.h.Streams[open.index]
-	if waiting := w.store().CountChanges(open.cursor, open.server.rv); waiting >= linearizability.DefaultConfig().Backlog {
+	if waiting := w.store().CountChanges(open.cursor, open.server.rv); waiting >= linearizability.MinBacklog {
 		w.close(i, model.ClosedByServer) // it fell behind
 		return
 	}

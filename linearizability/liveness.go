@@ -51,7 +51,7 @@ func (w *walk) judged() bool {
 func (w *walk) flows() bool {
 	for i := len(w.stream.Events) - 1; i >= 0; i-- {
 		if event := &w.stream.Events[i]; event.IsData() {
-			return w.facts.endOf(w.stream)-event.Time < w.facts.config.AnswerBound.Nanoseconds()
+			return w.facts.endOf(w.stream)-event.Time < answerBound.Nanoseconds()
 		}
 	}
 	return false

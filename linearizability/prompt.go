@@ -36,11 +36,11 @@ func judgePrompt(f *facts, out *findings) {
 	}
 }
 
-// judgeDelay judges the event of a write that is due AnswerBound after since; nil if it
+// judgeDelay judges the event of a write that is due answerBound after since; nil if it
 // never arrived.
 func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *model.Event, since int64, out *findings) {
 	s, f := w.stream, w.facts
-	due := since + f.config.AnswerBound.Nanoseconds()
+	due := since + answerBound.Nanoseconds()
 	closed := f.endOf(s)
 	if event != nil {
 		closed = event.Time

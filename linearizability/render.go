@@ -155,7 +155,7 @@ func (w *Witness) value(name string) string {
 	case name == "watches" && w.Census != nil:
 		return model.Plural(w.Census.Streams, "client watch")
 	case name == "leftovers" && w.Census != nil:
-		return model.Enumerate(leftovers(w.Census, int(w.Want)))
+		return model.Enumerate(leftovers(w.Census))
 	case name == "phase" && w.Census != nil && w.Census.Phase == model.Stopped:
 		return "after it had stopped"
 	case name == "phase" && w.Census != nil:

@@ -6,7 +6,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// unblockedBound allows for the network, which takes up to 200 ms a hop. In addition,
+// unblockedBound is how long the event of an acknowledged write may take to reach a fast
+// consumer while another is slow or stalled. It allows for the network, which takes up to 200 ms a hop. In addition,
 // blocked watchers may hold up a cacher's dispatch for its time budget, which is
 // 100 ms at most (maxBudget) and grows by 50 ms a second (refreshPerSecond). Then
 // they are closed.
@@ -48,7 +49,7 @@ func (all idlers) openAt(server string, time int64) *model.Stream {
 // never do.
 func judgeDelays(f *facts, out *findings) {
 	acknowledged, idlers := f.claims.acknowledged(), newIdlers(f.history)
-	bound := f.config.UnblockedBound.Nanoseconds()
+	bound := unblockedBound.Nanoseconds()
 	for s := range model.Each(f.history.Streams) {
 		if len(idlers[s.Server]) == 0 || s.Consumer != fastConsumer || s.Return == model.Pending {
 			continue
