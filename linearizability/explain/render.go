@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -57,22 +58,27 @@ const Columns = 100
 // of spaces. A longer word has a line of its own.
 func Wrap(indent int, text string) string {
 	var b strings.Builder
-	margin := strings.Repeat(" ", indent)
-	width := 0
-	for _, word := range strings.Fields(text) {
-		switch length := len([]rune(word)); {
-		case width == 0:
-			b.WriteString(margin + word)
-			width = indent + length
-		case width+1+length > Columns:
-			b.WriteString("\n" + margin + word)
-			width = indent + length
-		default:
-			b.WriteString(" " + word)
-			width += 1 + length
+	for i, line := range lines(strings.Fields(text), Columns-indent) {
+		if i > 0 {
+			b.WriteByte('\n')
 		}
+		b.WriteString(strings.Repeat(" ", indent) + line)
 	}
 	return b.String()
+}
+
+// lines joins words to lines of at most a width. A longer word has a line of its own.
+func lines(words []string, width int) []string {
+	var lines []string
+	for _, word := range words {
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // besideWidths are the widths of two halves, which fit into Columns with a margin of
@@ -100,31 +106,13 @@ func Line(m Moment) string { return model.At(m.Time) + " " + told(m) }
 
 // wrap breaks text into lines of at most a width. A longer word is broken.
 func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
+	var words []string
 	for _, word := range strings.Fields(text) {
-		for {
-			switch room := width - len(line); {
-			case line == "" && len(word) <= width:
-				line = word
-			case line != "" && len(word) < room:
-				line += " " + word
-			case line != "":
-				lines = append(lines, line)
-				line = ""
-				continue
-			default:
-				lines = append(lines, word[:width])
-				word = word[width:]
-				continue
-			}
-			break
+		for part := range slices.Chunk([]rune(word), width) {
+			words = append(words, string(part))
 		}
 	}
-	if line != "" || len(lines) == 0 {
-		lines = append(lines, line)
-	}
-	return lines
+	return lines(words, width)
 }
 
 // hanging breaks text into lines of at most [Columns]. The first follows a head, the
@@ -154,7 +142,7 @@ func table(widths []int, rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {
 		cells := make([][]string, len(r))
-		height := 0
+		height := 1
 		for i, cell := range r {
 			cells[i] = wrap(cell, widths[i])
 			height = max(height, len(cells[i]))
@@ -166,7 +154,7 @@ func table(widths []int, rows []row) string {
 				if line < len(cells[i]) {
 					cell = cells[i][line]
 				}
-				text += cell + strings.Repeat(" ", widths[i]-len(cell)+2)
+				text += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
 			}
 			b.WriteString(strings.TrimRight(text, " ") + "\n")
 		}
