@@ -45,3 +45,39 @@ func (s Staircase) Before(time int64) (Moment, bool) {
 	}
 	return Moment{}, false
 }
+
+// Reached returns the first moment at or above an RV, false if there is none.
+func (s Staircase) Reached(rv int64) (Moment, bool) {
+	if i := sort.Search(len(s), func(i int) bool { return s[i].RV >= rv }); i < len(s) {
+		return s[i], true
+	}
+	return Moment{}, false
+}
+
+// Shown returns when a revision was first returned to anybody, so that etcd had committed
+// everything up to it. Revisions above the last one of the truth do not count.
+func Shown(h *History) Staircase {
+	var all []Moment
+	add := func(m Moment) {
+		if m.RV > 0 && m.RV <= h.Truth.Revision {
+			all = append(all, m)
+		}
+	}
+	for op := range Each(h.Operations) {
+		if op.Err == OK && op.Return != Pending {
+			rv := op.ResultRV
+			if op.Kind == Get && len(op.Objects) > 0 {
+				rv = op.Objects[0].RV
+			}
+			add(Moment{Time: op.Return, RV: rv, Operation: op})
+		}
+	}
+	for s := range Each(h.Streams) {
+		for e := range Each(s.Events) {
+			if e.Type != Error {
+				add(Moment{Time: e.Time, RV: e.RV, Stream: s, Event: e})
+			}
+		}
+	}
+	return NewStaircase(all)
+}

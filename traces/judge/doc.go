@@ -8,8 +8,8 @@
 //   - open.go: files, folders of runs, standard input, compressed or not
 //   - judge.go: one file to one [Verdict]
 //   - staleness.go: how stale each server was, and a bound on that
-//   - looks.go: the states that reads and streams returned, and when
-//   - known.go: which revisions had been returned to anybody by a time
+//   - looks.go: the states that reads and streams returned, when, and which revisions
+//     had been returned to anybody by then
 //   - report.go: the verdict as text
 //
 // The source of the history does not matter; docs/history-format.md says how to write

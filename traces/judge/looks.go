@@ -33,7 +33,7 @@ func looksOf(h *model.History, store *model.Store, known model.Staircase) map[st
 					continue
 				}
 				if l.missed == 0 {
-					l.first = firstShown(known, owed.RV)
+					l.first, _ = known.Reached(owed.RV)
 				}
 				l.missed++
 			}
@@ -107,4 +107,16 @@ func askedRV(where string, rv int64) string {
 		return "without an RV"
 	}
 	return fmt.Sprintf("%s RV %d", where, rv)
+}
+
+// shownBy says how a revision was returned.
+func shownBy(m model.Moment) string {
+	if m.Event != nil {
+		object := ""
+		if m.Event.Object != nil {
+			object = " " + m.Event.Object.Key().String()
+		}
+		return fmt.Sprintf("%s%s at RV %d on stream %d of %s", m.Event.Type, object, m.RV, m.Stream.ID, m.Stream.Server)
+	}
+	return fmt.Sprintf("the response of %s to operation %d (%s), at RV %d", m.Operation.Server, m.Operation.ID, m.Operation.Kind, m.RV)
 }

@@ -66,7 +66,7 @@ func stalenessOf(h *model.History) []Staleness {
 	if h.Truth.Revision == 0 {
 		return nil
 	}
-	all := looksOf(h, model.NewStore(&h.Truth), knownOf(h))
+	all := looksOf(h, model.NewStore(&h.Truth), model.Shown(h))
 	var servers []Staleness
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		servers = append(servers, stalenessOfServer(name, all[name]))
