@@ -3,8 +3,6 @@ package linearizability_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 )
@@ -61,14 +59,6 @@ func TestInternalErrors(t *testing.T) {
 			judge(t, h, row.broken)
 		})
 	}
-}
-
-func TestTheReportQuotesTheServer(t *testing.T) {
-	h := quietHistory(model.Stream{RV: 15}, 40)
-	h.Operations = []model.Operation{{ID: 1, Client: "r", Server: "s1", Kind: model.Get, Scope: model.Scope{Namespace: "a", Name: "x"}, Call: 2 * second, Return: 3 * second,
-		Err: model.Unknown, Answer: model.InternalError, Message: "no decoder"}}
-	verdict := judge(t, h, guarantees{linearizability.InternalError})
-	require.Equal(t, "r's get of a/x (operation 1) was answered with an internal error: no decoder", verdict.Violations[0].Sentence())
 }
 
 func TestErrorsNameARevision(t *testing.T) {

@@ -49,10 +49,3 @@ func TestMutationsStayWithTheConsumer(t *testing.T) {
 		{"etcd itself", func(h *model.History) { h.Truth.Changes[0].Object.Node = model.MutationMark(9) }, guarantees{isolated}},
 	})
 }
-
-func TestTheReportNamesTheMutator(t *testing.T) {
-	h := closedStream(model.Stream{RV: 12}, mutatedEvent(modified(15)))
-	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Mutates: true, Call: 900, Return: 901, Closed: 3000})
-	verdict := judge(t, h, guarantees{linearizability.Isolated, linearizability.Faithful})
-	require.Equal(t, "c1 received MODIFIED a/x (RV 15) as mutated by the consumer of stream 9 of c9 on s1", verdict.Violations[0].Sentence())
-}

@@ -82,16 +82,6 @@ func TestWhatFollowsAnErrorWithoutACache(t *testing.T) {
 	}
 }
 
-func TestViolationReadsWell(t *testing.T) {
-	verdict := judge(t, closedStream(model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}, Selector: model.Selector{Labels: db}},
-		added(7)), guarantees{linearizability.Reliable})
-	require.EqualError(t, verdict.Violations[0], "Reliable: c1 never received ADDED a/y (RV 4); "+
-		"stream 4 on s1, opened at 900ns for namespace a with app=db from RV 2: ADDED a/x (RV 7) arrived at 1.007µs "+
-		"(a stream has no gaps: an event or bookmark arrives only after every matching change with a lower resourceVersion)")
-	require.Equal(t, []int64{4}, verdict.Violations[0].Witness.RVs)
-	require.EqualValues(t, 7, verdict.Violations[0].Witness.Events[0].RV)
-}
-
 func TestViolationsOfOneStreamAreLimitedAndCounted(t *testing.T) {
 	h := closedStream(model.Stream{RV: 1}, modified(15))
 	config := lenient()

@@ -121,13 +121,3 @@ func TestInitialEventsAreABacklog(t *testing.T) {
 	h.Operations = []model.Operation{wroteAt(7, 10*second), wrote(11 * second)}
 	judge(t, h, nil)
 }
-
-func TestTheReportNamesWhoIsInTheWay(t *testing.T) {
-	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, modified(15)))
-	h.Streams = append(h.Streams, stalled())
-	h.Operations = []model.Operation{wrote(20 * second)}
-	verdict := judge(t, h, guarantees{linearizability.Unblocked})
-	require.Equal(t, "Unblocked: c1 received MODIFIED a/x (RV 15) 10s after the write had been acknowledged; "+
-		"stream 4 on s1, opened at 2.000s for all objects from RV 12: that was at 20.000s, and 2s was allowed; "+
-		"stream 9 of sleeper on s1 then had a stalled consumer ("+linearizability.Unblocked.Error()+")", verdict.Violations[0].Error())
-}
