@@ -50,7 +50,7 @@ func judgeEnds(f *facts, out *findings) {
 		case s.Reason == model.ClosedByServer || s.Reason == model.ClosedByError || failureOf(s) >= 0:
 			w.judgeEnded(hands, out)
 		case s.Reason == model.ClosedByReset:
-			w.judgeCut(hands, out)
+			w.judgeCut(out)
 		}
 	}
 }
@@ -133,9 +133,14 @@ func (w *walk) queued(ended int64) int {
 }
 
 // judgeCut judges a stream whose connection broke. Only a fault between the two
-// ends, or at one of them, breaks a connection.
-func (w *walk) judgeCut(hands hands, out *findings) {
-	if s := w.stream; !hands.mayCut(s) {
+// ends, or at one of them, breaks a connection: one that was active at some time during
+// the connection, and that names no process other than its two ends.
+func (w *walk) judgeCut(out *findings) {
+	s := w.stream
+	elsewhere := func(name string) bool { return name != s.Client && name != s.Server }
+	if !slices.ContainsFunc(w.facts.history.Faults, func(fault model.Fault) bool {
+		return fault.Begin <= s.Closed && fault.End >= s.Call && !slices.ContainsFunc(fault.Processes, elsewhere)
+	}) {
 		out.violate(Closed, connectionLost, onStream(s).at(s.Closed))
 	}
 }
@@ -150,15 +155,13 @@ type hands struct {
 	// first is when the first thing happened that may have affected a server, or every
 	// server; absent if nothing did.
 	first map[string]int64
-	// cuts are the faults, by each end of a connection that they name.
-	cuts map[string][]*model.Fault
 }
 
-// everywhere stands for all servers, or for all ends of connections.
+// everywhere stands for all servers.
 const everywhere = ""
 
 func (f *facts) hands() hands {
-	h := hands{parties: f.parties, first: map[string]int64{}, cuts: map[string][]*model.Fault{}}
+	h := hands{parties: f.parties, first: map[string]int64{}}
 	for fault := range model.Each(f.history.Faults) {
 		h.add(fault)
 	}
@@ -178,18 +181,12 @@ func (f *facts) hands() hands {
 	return h
 }
 
-// add records which streams a fault can have ended. A server relists because of
+// add records which servers a fault can have affected. A server relists because of
 // faults on itself, on etcd, or between the two. Processes that are neither clients
 // nor servers are etcd members, of which the history says nothing more.
 func (h *hands) add(fault *model.Fault) {
-	if len(fault.Processes) == 0 {
-		h.cuts[everywhere] = append(h.cuts[everywhere], fault)
-	}
 	server, several := everywhere, false
 	for _, name := range fault.Processes {
-		if h.clients[name] || h.servers[name] {
-			h.cuts[name] = append(h.cuts[name], fault)
-		}
 		if h.clients[name] {
 			several = true
 		}
@@ -217,15 +214,5 @@ func (h *hands) mayEnd(server string, by int64) bool {
 	return slices.ContainsFunc([]string{everywhere, server}, func(reached string) bool {
 		first, known := h.first[reached]
 		return known && first <= by
-	})
-}
-
-// mayCut reports whether a fault can have broken the stream's connection: one that
-// was active at some time during the connection, and that names no process other
-// than its two ends.
-func (h *hands) mayCut(s *model.Stream) bool {
-	elsewhere := func(name string) bool { return name != s.Client && name != s.Server }
-	return slices.ContainsFunc(slices.Concat(h.cuts[everywhere], h.cuts[s.Client], h.cuts[s.Server]), func(fault *model.Fault) bool {
-		return fault.Begin <= s.Closed && fault.End >= s.Call && !slices.ContainsFunc(fault.Processes, elsewhere)
 	})
 }

@@ -22,8 +22,6 @@ type facts struct {
 	ordered bool
 
 	store *model.Store
-	// windows are what caches held over time.
-	windows windows
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
 	// calm says when nothing was wrong, parties which processes are clients or servers.
@@ -51,7 +49,6 @@ func newFacts(history *model.History, config Config) *facts {
 		return f
 	}
 	f.store = model.NewStore(&history.Truth)
-	f.windows = newWindows(history)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
 	f.calm, f.parties = newCalm(history, config)
 	f.bounds = newBounds(f.claims.writes, history)

@@ -28,20 +28,16 @@ func (p page) rest(whole []*model.Object) []*model.Object {
 	return nil
 }
 
-// pages finds the page before each page.
-type pages struct {
-	byID  map[int]*model.Operation
-	limit int
-}
+// pages are the lists by ID, to find the page before each page.
+type pages map[int]*model.Operation
 
 func newPages(history *model.History) pages {
-	p := pages{byID: map[int]*model.Operation{}}
+	p := pages{}
 	for op := range model.Each(history.Operations) {
 		if op.Kind == model.List {
-			p.byID[op.ID] = op
+			p[op.ID] = op
 		}
 	}
-	p.limit = len(p.byID)
 	return p
 }
 
@@ -49,12 +45,12 @@ func newPages(history *model.History) pages {
 func (p pages) of(op *model.Operation) (page, bool) {
 	result := page{first: op}
 	expired := false
-	// The limit guards against cycles of continuations.
-	for range p.limit {
+	// The number of lists bounds cycles of continuations.
+	for range len(p) {
 		if result.first.Continues == 0 {
 			return result, true
 		}
-		before := p.byID[result.first.Continues]
+		before := p[result.first.Continues]
 		if before == nil {
 			return page{}, false
 		}

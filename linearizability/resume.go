@@ -109,7 +109,7 @@ func (j *joints) afterStream(s *model.Stream) (joint, bool) {
 
 // afterList returns the joint with the list that a stream begins from.
 func (j *joints) afterList(s *model.Stream) (joint, bool) {
-	op := j.pages.byID[s.ResumesList]
+	op := j.pages[s.ResumesList]
 	if op == nil {
 		j.undecided(HistoryIncomplete, "%s continues a list that is not in the history", s.Describe())
 		return joint{}, false

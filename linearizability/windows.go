@@ -6,17 +6,6 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// windows are what the caches held, by server, in order of time.
-type windows map[string][]model.CacheWindow
-
-func newWindows(h *model.History) windows {
-	all := windows{}
-	for _, w := range h.Windows {
-		all[w.Server] = append(all[w.Server], w)
-	}
-	return all
-}
-
 // heldSince returns the RV after which the cache of a server held every change from one
 // time to another; false unless it had initialised before, and neither reinitialised nor was
 // replaced. A cache never holds again what it has dropped.
@@ -28,8 +17,10 @@ func (f *facts) heldSince(server string, from, to int64) (since int64, filled bo
 		return 0, false
 	}
 	filling := 0
-	for _, w := range f.windows[server] {
+	for _, w := range f.history.Windows {
 		switch {
+		case w.Server != server:
+			continue
 		case w.Time > to+stallBound.Nanoseconds():
 			return since, filling > 0
 		case w.Time <= from-stallBound.Nanoseconds():
