@@ -93,7 +93,7 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 	}
 	add(e.brought(stream, witness))
 	add(e.mutators(v))
-	when, server := e.moment(stream, witness)
+	when, server := e.Moment(witness)
 	add(e.around(when, server))
 	return paragraphs
 }
@@ -130,8 +130,9 @@ func (e *Explainer) streamOf(event *model.Event) (*model.Stream, int) {
 	return nil, 0
 }
 
-// moment returns when a violation showed, and on which server.
-func (e *Explainer) moment(stream *model.Stream, witness *linearizability.Witness) (when int64, server string) {
+// Moment returns when a violation showed, and on which server, empty if on none.
+func (e *Explainer) Moment(witness *linearizability.Witness) (when int64, server string) {
+	stream := witness.Stream
 	when = e.history.End
 	if stream != nil {
 		server = stream.Server

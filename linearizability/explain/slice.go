@@ -88,7 +88,7 @@ type slicer struct {
 // guarantee. What is irrelevant is left out.
 func (e *Explainer) Slice(v linearizability.Violation) []Moment {
 	s := &slicer{Explainer: e, witness: &v.Witness, stream: v.Witness.Stream, told: map[int64]bool{}}
-	s.when, s.server = e.moment(s.stream, s.witness)
+	s.when, s.server = e.Moment(s.witness)
 	switch {
 	case s.stream != nil:
 		s.past(s.stream)

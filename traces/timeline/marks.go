@@ -89,11 +89,9 @@ type marker struct {
 	store     *model.Store // nil if the changes are not in order
 	streams   map[int]int  // indices by ID
 	places    map[*model.Operation]int
-	events    map[*model.Event]eventPlace
-	owing     map[int]bool // the streams that have their owedData
+	events    map[*model.Event]int // indices among the events of all streams
+	owing     map[int]bool         // the streams that have their owedData
 }
-
-type eventPlace struct{ stream, index, all int }
 
 // find looks up the indices of all that witnesses point to, in one pass.
 func (m *marker) find(witnesses []*linearizability.Witness) {
@@ -102,10 +100,10 @@ func (m *marker) find(witnesses []*linearizability.Witness) {
 	if ordered && h.Truth.Revision > 0 {
 		m.store = model.NewStore(&h.Truth)
 	}
-	m.streams, m.places, m.events = map[int]int{}, map[*model.Operation]int{}, map[*model.Event]eventPlace{}
+	m.streams, m.places, m.events = map[int]int{}, map[*model.Operation]int{}, map[*model.Event]int{}
 	for _, witness := range witnesses {
 		for _, event := range witness.Events {
-			m.events[event] = eventPlace{-1, -1, -1}
+			m.events[event] = -1
 		}
 	}
 	for i := range h.Operations {
@@ -114,26 +112,26 @@ func (m *marker) find(witnesses []*linearizability.Witness) {
 	all := 0
 	for i := range h.Streams {
 		m.streams[h.Streams[i].ID] = i
-		for j := range h.Streams[i].Events {
-			if _, wanted := m.events[&h.Streams[i].Events[j]]; wanted {
-				m.events[&h.Streams[i].Events[j]] = eventPlace{i, j, all + j}
+		for event := range model.Each(h.Streams[i].Events) {
+			if _, wanted := m.events[event]; wanted {
+				m.events[event] = all
 			}
+			all++
 		}
-		all += len(h.Streams[i].Events)
 	}
 }
 
 // mark returns the mark of a witness.
 func (m *marker) mark(witness *linearizability.Witness) markData {
-	mark := markData{Client: m.text(witness.Client), Stream: -1, Time: m.history.End}
+	mark := markData{Client: m.text(witness.Client), Stream: -1}
 	for _, op := range witness.Operations {
 		if place, known := m.places[op]; known {
 			mark.Operations = append(mark.Operations, place)
 		}
 	}
 	for _, event := range witness.Events {
-		if place := m.events[event]; place.all >= 0 && event != nil {
-			mark.Events = append(mark.Events, place.all)
+		if place := m.events[event]; place >= 0 {
+			mark.Events = append(mark.Events, place)
 		}
 	}
 	for _, rv := range witness.RVs {
@@ -151,44 +149,20 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 // moment sets when and where a mark shows.
 func (m *marker) moment(mark *markData, witness *linearizability.Witness) {
 	at, server := int64(0), ""
-	if len(witness.RVs) > 0 {
-		at = witness.RVs[0]
-	}
+	mark.Time, server = m.explainer.Moment(witness)
 	switch {
-	case mark.Stream >= 0:
-		stream := &m.history.Streams[mark.Stream]
-		server = stream.Server
-		if stream.Closed != model.Pending {
-			mark.Time = stream.Closed
-		}
-		for _, event := range witness.Events {
-			if m.events[event].stream == mark.Stream {
-				mark.Time = event.Time
-				if at == 0 {
-					at = event.RV
-				}
-				break
-			}
-		}
+	case len(witness.RVs) > 0:
+		at = witness.RVs[0]
+	case len(witness.Events) > 0:
+		at = witness.Events[0].RV
 	case len(mark.Operations) > 0:
 		op := &m.history.Operations[mark.Operations[0]]
-		server, mark.Time = op.Server, op.Return
-		if op.Return == model.Pending {
-			mark.Time = op.Call
-		}
-		if at == 0 {
-			at = max(op.ResultRV, op.RV, 0)
-		}
-	case len(mark.Events) > 0:
-		place := m.events[witness.Events[0]]
-		server, mark.Time, at = m.history.Streams[place.stream].Server, witness.Events[0].Time, witness.Events[0].RV
-	default:
-		at = max(at, 0)
-		if slices.Contains(m.data.Servers, mark.Client) { // a census of it is at fault
-			server, mark.Client = witness.Client, 0
-		}
+		at = max(op.ResultRV, op.RV)
 	}
-	mark.Server, mark.At = m.text(server), m.versions.rank(at)
+	if witness.Census != nil {
+		mark.Client = 0 // it is the server
+	}
+	mark.Server, mark.At = m.text(server), m.versions.rank(max(at, 0))
 }
 
 // owed adds the events that a stream is owed, once for each stream.
