@@ -45,7 +45,7 @@ func newFacts(history *model.History, config Config) *facts {
 		return c.Phase == model.Serving && c.EtcdWatches == model.Uncounted
 	})
 	f.settled = history.Healed + config.DeliveryBound.Nanoseconds()
-	if f.ordered = inOrder(&history.Truth); !f.ordered {
+	if f.ordered = history.Truth.InOrder(); !f.ordered {
 		return f
 	}
 	f.store = model.NewStore(&history.Truth)

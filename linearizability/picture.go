@@ -19,7 +19,7 @@ const MaxPictured = 3000
 // that was found. If there is none it shows how far the search got. It returns false,
 // and writes nothing, if there is nothing to draw, or more than MaxPictured.
 func Picture(history *model.History, config Config, w io.Writer) (bool, error) {
-	if history.Truth.Revision == 0 || !inOrder(&history.Truth) {
+	if history.Truth.Revision == 0 || !history.Truth.InOrder() {
 		return false, nil
 	}
 	all := claimWrites(history, model.NewStore(&history.Truth), 0)

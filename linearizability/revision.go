@@ -2,19 +2,6 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// inOrder reports whether the revisions of etcd's log increase. If they do not, no
-// other rule is judged.
-func inOrder(truth *model.Truth) bool {
-	last := int64(0)
-	for i := range truth.Changes {
-		if rv := truth.Changes[i].RV; rv <= last || rv > truth.Revision {
-			return false
-		}
-		last = truth.Changes[i].RV
-	}
-	return true
-}
-
 // judgeRevisions judges Revision.
 func judgeRevisions(f *facts, out *findings) {
 	truth := &f.history.Truth

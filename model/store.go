@@ -44,6 +44,19 @@ type step struct {
 	last *Object // prev at rv, as a DELETED event carries it; nil if prev is
 }
 
+// InOrder reports whether the revisions of the changes increase, up to the last revision at
+// most. If they do not, the truth says nothing.
+func (t *Truth) InOrder() bool {
+	last := int64(0)
+	for change := range Each(t.Changes) {
+		if change.RV <= last || change.RV > t.Revision {
+			return false
+		}
+		last = change.RV
+	}
+	return true
+}
+
 // NewStore builds the store by applying the truth's changes in order to an empty
 // one. The changes must be in strictly increasing order of RV.
 //

@@ -42,20 +42,10 @@ type Explainer struct {
 // history. It takes a fraction of the time of the check.
 func New(history *model.History) *Explainer {
 	e := &Explainer{history: history, authors: model.NewAuthors(history), heard: map[string]reports{}}
-	if inOrder(history.Truth.Changes) {
+	if history.Truth.InOrder() {
 		e.store = model.NewStore(&history.Truth)
 	}
 	return e
-}
-
-// inOrder reports whether each revision is above the one before.
-func inOrder(changes []model.Change) bool {
-	for i := range changes {
-		if i > 0 && changes[i].RV <= changes[i-1].RV {
-			return false
-		}
-	}
-	return true
 }
 
 // Explain returns the paragraphs that explain a violation: the request, what was

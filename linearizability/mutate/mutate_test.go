@@ -45,7 +45,7 @@ func TestMutantsStillFit(t *testing.T) {
 }
 
 func TestAnAnchorThatMovedIsLookedFor(t *testing.T) {
-	anchor := "func inOrder(truth *model.Truth) bool {\n"
+	anchor := "func judgeRevisions(f *facts, out *findings) {\n"
 	for _, row := range []struct {
 		name, file, anchor, replacement, message string
 	}{

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -96,8 +95,7 @@ type marker struct {
 // find looks up the indices of all that witnesses point to, in one pass.
 func (m *marker) find(witnesses []*linearizability.Witness) {
 	h := m.history
-	ordered := slices.IsSortedFunc(h.Truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
-	if ordered && h.Truth.Revision > 0 {
+	if h.Truth.InOrder() && h.Truth.Revision > 0 {
 		m.store = model.NewStore(&h.Truth)
 	}
 	m.streams, m.places, m.events = map[int]int{}, map[*model.Operation]int{}, map[*model.Event]int{}
