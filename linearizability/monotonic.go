@@ -247,11 +247,7 @@ func (w *walk) mayBeCutOff(rv int64) bool {
 	if w.block < len(events) && events[w.block].Type != model.Error || w.blockEnds() {
 		return false
 	}
-	objects := make([]*model.Object, w.block)
-	for i := range objects {
-		objects[i] = events[i].Object
-	}
-	return w.isPartialBlock(objects, rv)
+	return w.isPartialBlock(w.block, rv)
 }
 
 // blockEnds reports whether a bookmark ends the initial block.

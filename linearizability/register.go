@@ -254,7 +254,11 @@ func firstImpossible(calls []*call, limit time.Duration) (int, porcupine.CheckRe
 
 	worst := porcupine.Ok
 	possible := func(returned int) bool {
-		result := search(calls, byReturn[:returned], limit)
+		done := make([]bool, len(calls))
+		for _, i := range byReturn[:returned] {
+			done[i] = true
+		}
+		result := order(registerModel, toSearch(calls, done), limit)
 		if result == porcupine.Unknown {
 			worst = result
 		}
@@ -271,16 +275,6 @@ func firstImpossible(calls []*call, limit time.Duration) (int, porcupine.CheckRe
 		return -1, porcupine.Illegal
 	}
 	return byReturn[first-1], porcupine.Illegal
-}
-
-// search looks for an order of all writes and of the reads among the returned calls.
-// A call that has not returned may take effect at any later time.
-func search(calls []*call, returned []int, limit time.Duration) porcupine.CheckResult {
-	done := make([]bool, len(calls))
-	for _, i := range returned {
-		done[i] = true
-	}
-	return order(registerModel, toSearch(calls, done), limit)
 }
 
 // reportImpossible reports a call, with the last write to the object that took effect

@@ -37,7 +37,7 @@ func (w *walk) readUnmarkedBlock() int {
 		return w.takeBlock(blockEnd{size: added, rv: rv, differences: altered})
 	}
 	ended := data == len(events) || events[data].Type == model.Error
-	if ended && added == data && w.isPartialBlock(objects, oldest) {
+	if ended && added == data && w.isPartialBlock(data, oldest) {
 		w.partial = true
 		w.start = w.latestAt(data)
 		return data
@@ -169,13 +169,13 @@ func (w *walk) isState(objects []*model.Object, rv int64) ([]Difference, bool) {
 	return differences, true
 }
 
-// isPartialBlock reports whether a stream that ended early had delivered only objects
-// that were all current at one RV not below oldest.
-func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
+// isPartialBlock reports whether a stream that ended early had delivered, by its first size
+// events, only objects that were all current at one RV not below oldest.
+func (w *walk) isPartialBlock(size int, oldest int64) bool {
 	from, until := oldest, int64(math.MaxInt64)
 	seen := map[model.Key]bool{}
-	for i, object := range objects {
-		event := &w.stream.Events[i]
+	for event := range model.Each(w.stream.Events[:size]) {
+		object := event.Object
 		version, known := w.facts.store.VersionAt(object.Key(), object.RV)
 		if !known || object.RV != event.RV || object.RV > w.facts.bounds.maxRV(event.Time) || seen[object.Key()] || !version.Object.Equal(object) ||
 			!w.stream.Scope.Contains(object.Key()) || !w.stream.Selector.Matches(object) {

@@ -217,7 +217,8 @@ func (s *slicer) watch(of *model.Stream) {
 			s.change(of.Events[i].RV, "")
 		}
 	}
-	for _, rv := range some64(distinct(s.witness.RVs)) {
+	rvs := distinct(s.witness.RVs)
+	for _, rv := range rvs[:min(len(rvs), shown)] {
 		s.missing(of, rv, fault)
 		s.witnesses(of, rv)
 	}
@@ -225,9 +226,6 @@ func (s *slicer) watch(of *model.Stream) {
 		s.end(of)
 	}
 }
-
-// some64 returns the first few revisions.
-func some64(rvs []int64) []int64 { return rvs[:min(len(rvs), shown)] }
 
 // block returns the number of initial events of a stream.
 func (s *slicer) block(of *model.Stream) int {
