@@ -40,7 +40,6 @@ func (c Config) heldBack() int {
 // out: by another stream that continued, by the cache's window before and after, or
 // because nothing had happened yet.
 func judgeEnds(f *facts, out *findings) {
-	hands := f.hands()
 	for _, w := range f.walks {
 		s := w.stream
 		if s.Err != model.OK || s.Closed == model.Pending || s.Refusal() != model.OK {
@@ -48,7 +47,7 @@ func judgeEnds(f *facts, out *findings) {
 		}
 		switch {
 		case s.Reason == model.ClosedByServer || s.Reason == model.ClosedByError || failureOf(s) >= 0:
-			w.judgeEnded(hands, out)
+			w.judgeEnded(out)
 		case s.Reason == model.ClosedByReset:
 			w.judgeCut(out)
 		}
@@ -67,7 +66,7 @@ func failureOf(s *model.Stream) int {
 }
 
 // judgeEnded judges a stream that its server ended.
-func (w *walk) judgeEnded(hands hands, out *findings) {
+func (w *walk) judgeEnded(out *findings) {
 	s := w.stream
 	ended := s.Closed
 	if failed := failureOf(s); failed >= 0 {
@@ -92,7 +91,7 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 		out.violate(Closed, endedBesideCache, witness.since(s.Return))
 		return
 	}
-	if !hands.mayEnd(s.Server, ended) {
+	if !w.facts.mayEnd(s.Server, ended) {
 		out.violate(Closed, endedCauseless, witness)
 	}
 }
@@ -148,71 +147,35 @@ func (w *walk) judgeCut(out *findings) {
 // minLeaderless is less than the shortest election timeout of a scenario, 200 ms.
 const minLeaderless = int64(100 * time.Millisecond)
 
-// hands are the possible causes of the end of a stream: faults, compactions and
-// losses of the leader, and which processes are clients or servers.
-type hands struct {
-	parties
-	// first is when the first thing happened that may have affected a server, or every
-	// server; absent if nothing did.
-	first map[string]int64
-}
-
-// everywhere stands for all servers.
-const everywhere = ""
-
-func (f *facts) hands() hands {
-	h := hands{parties: f.parties, first: map[string]int64{}}
+// mayEnd reports whether something had happened by the given time that can make a
+// server stop or relist. A cache may take any time to notice, so it may have happened
+// at any time before.
+func (f *facts) mayEnd(server string, by int64) bool {
 	for fault := range model.Each(f.history.Faults) {
-		h.add(fault)
+		if fault.Begin <= by && f.parties.stops(fault, server) {
+			return true
+		}
 	}
 	for _, compaction := range f.history.Truth.Compactions {
-		// A cache whose watch on etcd is behind the compaction must relist.
-		h.happened(everywhere, max(0, compaction.Time))
+		if compaction.Time <= by {
+			return true // a cache whose watch on etcd is behind the compaction must relist
+		}
 	}
 	for i, leader := range f.history.Leaders {
 		// Members end the watches that require a leader, such as those of Kubernetes, when
 		// they have known no leader for an election timeout (v3rpc, monitorLeader), even if
 		// another member leads. A member may still know none when a run begins.
 		lasts := i > 0 || i+1 < len(f.history.Leaders) && f.history.Leaders[i+1].Time > minLeaderless
-		if lasts && (leader.Member == "" || leader.Leaderless > 0) {
-			h.happened(everywhere, leader.Time)
+		if lasts && leader.Time <= by && (leader.Member == "" || leader.Leaderless > 0) {
+			return true
 		}
 	}
-	return h
+	return false
 }
 
-// add records which servers a fault can have affected. A server relists because of
-// faults on itself, on etcd, or between the two. Processes that are neither clients
-// nor servers are etcd members, of which the history says nothing more.
-func (h *hands) add(fault *model.Fault) {
-	server, several := everywhere, false
-	for _, name := range fault.Processes {
-		if h.clients[name] {
-			several = true
-		}
-		if h.servers[name] {
-			several = several || server != everywhere
-			server = name
-		}
-	}
-	if !several { // otherwise it is between a client and a server, or between two servers
-		h.happened(server, fault.Begin)
-	}
-}
-
-// happened records that something may have affected a server at a time.
-func (h *hands) happened(server string, time int64) {
-	if first, known := h.first[server]; !known || time < first {
-		h.first[server] = time
-	}
-}
-
-// mayEnd reports whether something had happened by the given time that can make a
-// server stop or relist. A cache may take any time to notice, so it may have happened
-// at any time before.
-func (h *hands) mayEnd(server string, by int64) bool {
-	return slices.ContainsFunc([]string{everywhere, server}, func(reached string) bool {
-		first, known := h.first[reached]
-		return known && first <= by
-	})
+// stops reports whether a fault can make a server stop or relist: one on itself, on etcd, or
+// between the two. Processes that are neither clients nor servers are etcd members, of which
+// the history says nothing more.
+func (p parties) stops(fault *model.Fault, server string) bool {
+	return !slices.ContainsFunc(fault.Processes, func(name string) bool { return p.clients[name] || p.servers[name] && name != server })
 }
