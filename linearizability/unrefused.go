@@ -1,6 +1,10 @@
 package linearizability
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // The names in histories of the faults after which an API server starts with an empty
 // cache.
@@ -14,7 +18,6 @@ const (
 // reported as well: a gap in the stream, or a list that is older than requested.
 func judgeAnswers(f *facts, out *findings) {
 	out.add(&f.refusals)
-	restarts := f.restarts()
 	for _, w := range f.walks {
 		s := w.stream
 		if s.Err != model.OK || s.Refusal() != model.OK || len(s.Events) == 0 {
@@ -24,7 +27,7 @@ func judgeAnswers(f *facts, out *findings) {
 			continue // only etcd refuses, what it has compacted: there is no window
 		}
 		if !s.Watch().HasBlock() {
-			w.judgeNotExpired(restarts[s.Server], out)
+			w.judgeNotExpired(out)
 		} else if latest := f.bounds.maxRV(s.Events[0].Time); s.RV > latest {
 			// A watch without initial events may start in the future: it waits.
 			out.violate(TooLarge, servedFuture, w.at(0, s.RV).want(latest))
@@ -40,39 +43,29 @@ func judgeAnswers(f *facts, out *findings) {
 	}
 }
 
-// restarts returns, by server, the RV below which its cache held nothing from a time
-// on: a new cache holds nothing below its first list, which is not older than etcd's
-// revision when the old cache stopped.
-func (f *facts) restarts() map[string]model.Staircase {
-	restarts := map[string]model.Staircase{}
-	for fault := range model.Each(f.history.Faults) {
-		if fault.Name != serverRestart && fault.Name != serverCrash {
-			continue
-		}
-		if rv, _ := f.bounds.minRV(fault.Begin); rv > 0 {
-			for _, server := range fault.Processes {
-				restarts[server] = append(restarts[server], model.Moment{Time: fault.End, RV: rv})
-			}
-		}
-	}
-	for server := range restarts {
-		restarts[server] = model.NewStaircase(restarts[server])
-	}
-	return restarts
-}
-
 // judgeNotExpired judges a watch that was served from its RV. The RV was certainly no
 // longer available if the server had said so before, because a cache never holds again
 // what it has dropped, or if the server has restarted since. If neither is known the
 // rule reports nothing: how far back a cache reaches is not specified, and changes
 // that it no longer held show as a gap.
-func (w *walk) judgeNotExpired(restarts model.Staircase, out *findings) {
-	s := w.stream
-	if refused, ok := w.facts.witnesses[s.Server].expired.Before(s.Call); ok && s.RV <= refused.RV {
+func (w *walk) judgeNotExpired(out *findings) {
+	s, f := w.stream, w.facts
+	if refused, ok := f.witnesses[s.Server].expired.Before(s.Call); ok && s.RV <= refused.RV {
 		out.violate(Expired, servedRefused, w.at(0, s.RV, refused.RV).proof(refused.Stream, nil))
 		return
 	}
-	if restarted, ok := restarts.Before(s.Call); ok && s.RV < restarted.RV {
+	// A new cache holds nothing below its first list, which is not older than etcd's revision
+	// when the old cache stopped.
+	restarted := model.Moment{}
+	for fault := range model.Each(f.history.Faults) {
+		if fault.Name != serverRestart && fault.Name != serverCrash {
+			continue
+		}
+		if rv, _ := f.bounds.minRV(fault.Begin); rv > restarted.RV && fault.End < s.Call && slices.Contains(fault.Processes, s.Server) {
+			restarted = model.Moment{Time: fault.End, RV: rv}
+		}
+	}
+	if s.RV < restarted.RV {
 		out.violate(Expired, servedOverRestart, w.at(0, s.RV, restarted.RV).want(restarted.RV).at(restarted.Time))
 	}
 }
