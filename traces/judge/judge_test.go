@@ -98,17 +98,13 @@ func TestEveryViolationIsExplained(t *testing.T) {
 }
 
 // packedText compresses a text.
-func packedText(t *testing.T, with func(io.Writer) io.WriteCloser, text string) string {
+func packedText[W io.WriteCloser](t *testing.T, compressor func(io.Writer) W, text string) string {
 	var file bytes.Buffer
-	w := with(&file)
+	w := compressor(&file)
 	_, err := io.WriteString(w, text)
 	require.NoError(t, errors.Join(err, w.Close()))
 	return file.String()
 }
-
-func zstd(w io.Writer) io.WriteCloser { return traces.NewWriter(w) }
-
-func zip(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 
 // folder makes a folder, and writes the files in it.
 func folder(t *testing.T) (dir string, write func(path, text string) string) {
@@ -124,12 +120,12 @@ func folder(t *testing.T) (dir string, write func(path, text string) string) {
 // A history in a run's folder must contain as much as the run had to.
 func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	dir, write := folder(t)
-	zipped := packedText(t, zip, example(t))
+	zipped := packedText(t, gzip.NewWriter, example(t))
 
 	write("run/history.jsonl", example(t))
-	write("run.zst/history.jsonl.zst", packedText(t, zstd, example(t)))
+	write("run.zst/history.jsonl.zst", packedText(t, traces.NewWriter, example(t)))
 	write("run.zst/verdict.json", `{"minimum":{"writes":1000}}`)
-	write("packed.jsonl.zst", packedText(t, zstd, example(t)))
+	write("packed.jsonl.zst", packedText(t, traces.NewWriter, example(t)))
 	write("run/verdict.json", `{"minimum":{"writes":1000}}`)
 	write("folder/history.jsonl", example(t))
 	write("zipped/history.jsonl.gz", zipped)
@@ -173,7 +169,7 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 func TestUnreadableFiles(t *testing.T) {
 	dir, write := folder(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
-	whole, zipped := example(t), packedText(t, zip, example(t))
+	whole, zipped := example(t), packedText(t, gzip.NewWriter, example(t))
 	write("strange/history.jsonl", example(t))
 	write("strange/verdict.json", "no")
 	for path, says := range map[string]string{
@@ -187,7 +183,7 @@ func TestUnreadableFiles(t *testing.T) {
 		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
 		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 9, operation 1, field return: expected a time from 1000000, its call",
 		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken after 0 bytes of its content: ",
-		write("half.zst", packedText(t, zstd, whole)[:200]):                        "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
+		write("half.zst", packedText(t, traces.NewWriter, whole)[:200]):            "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
 		write("gz", "\x1f\x8b and so on"):                                          "the compressed file is broken after 0 bytes of its content: expected gzip, as its first bytes say: gzip: invalid header",
 		write("half.gz", zipped[:len(zipped)/2]):                                   "unexpected EOF",
 	} {
