@@ -1,9 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
-	"slices"
-	"sort"
 	"sync"
 
 	"github.com/watchsim/watchsim/model"
@@ -14,9 +11,8 @@ import (
 // when it stops or relists.
 type evidence struct {
 	facts *facts
-	// begun are the streams that the cache certainly served, by Return. furthest[i]
-	// is the stream among begun[:i+1] that received the newest event.
-	begun, furthest []*walk
+	// begun are the streams that the cache certainly served.
+	begun []*walk
 	// sent is the newest change that the server had sent to anyone by a time.
 	// dispatched counts only changes that reached streams which were open when they
 	// were committed: everything up to such a change had been dispatched to all
@@ -53,13 +49,6 @@ func gatherEvidence(f *facts) map[string]*evidence {
 	}
 	for _, e := range all {
 		e.expired = model.NewStaircase(e.expired)
-		slices.SortStableFunc(e.begun, func(a, b *walk) int { return cmp.Compare(a.stream.Return, b.stream.Return) })
-		e.furthest = slices.Clone(e.begun)
-		for i := 1; i < len(e.furthest); i++ {
-			if newestRV(e.furthest[i]) <= newestRV(e.furthest[i-1]) {
-				e.furthest[i] = e.furthest[i-1]
-			}
-		}
 	}
 	return all
 }
@@ -79,16 +68,17 @@ func newestRV(w *walk) int64 {
 
 // survivor returns a stream which proves that the cache neither stopped nor relisted
 // between two times: it began before the first, and delivered a change that was
-// committed after the second. It returns nil if there is none.
+// committed after the second. Of several it returns the one with the newest change, and nil
+// if there is none.
 func (e *evidence) survivor(from, to int64) *walk {
-	i := sort.Search(len(e.begun), func(i int) bool { return e.begun[i].stream.Return >= from })
-	if i == 0 {
-		return nil
+	var furthest *walk
+	reached := e.facts.bounds.maxRV(to)
+	for _, w := range e.begun {
+		if w.stream.Return < from && newestRV(w) > reached {
+			furthest, reached = w, newestRV(w)
+		}
 	}
-	if w := e.furthest[i-1]; newestRV(w) > e.facts.bounds.maxRV(to) {
-		return w
-	}
-	return nil
+	return furthest
 }
 
 // collect builds the staircase of the changes that streams delivered above an RV,
