@@ -12,8 +12,6 @@ import (
 type write struct {
 	op *model.Operation
 	rv int64
-	// acknowledged says that the client received the response, at op.Return.
-	acknowledged bool
 }
 
 // bounds says what etcd's revision can have been at a simulated time. A history has
@@ -39,7 +37,7 @@ func newBounds(writes []write, history *model.History) bounds {
 	b := bounds{revision: history.Truth.Revision}
 	var returns []model.Moment
 	for _, w := range writes {
-		if w.acknowledged {
+		if !w.op.Lost() {
 			returns = append(returns, model.Moment{Time: w.op.Return, RV: w.rv, Operation: w.op})
 		}
 		b.calls = append(b.calls, model.Moment{Time: w.op.Call, RV: w.rv})

@@ -12,10 +12,10 @@ func TestBoundsOfTheRevision(t *testing.T) {
 	at := func(call, returned int64) *model.Operation { return &model.Operation{Call: call, Return: returned} }
 	slow, quick := at(10, 100), at(20, 30)
 	b := newBounds([]write{
-		{op: slow, rv: 5, acknowledged: true},
-		{op: quick, rv: 7, acknowledged: true},
+		{op: slow, rv: 5},
+		{op: quick, rv: 7},
 		{op: at(40, model.Pending), rv: 12}, // called before the next, committed after it
-		{op: at(50, 60), rv: 9, acknowledged: true},
+		{op: at(50, 60), rv: 9},
 	}, &model.History{Truth: model.Truth{Revision: 20}})
 
 	for time, want := range map[int64]int64{0: 0, 30: 0, 31: 7, 60: 7, 61: 9, 100: 9, 101: 9} {

@@ -96,7 +96,7 @@ func claimWrites(history *model.History, store *model.Store, most int) claims {
 func (all *claims) acknowledged() map[int64]*model.Operation {
 	byRV := make(map[int64]*model.Operation, len(all.writes))
 	for _, w := range all.writes {
-		if w.acknowledged {
+		if !w.op.Lost() {
 			byRV[w.rv] = w.op
 		}
 	}
@@ -208,7 +208,7 @@ func (all *claims) claimWrite(r *register, op *model.Operation) {
 		}
 		all.compareStored(op, r.versions[version])
 		r.makes(op, version, op.Return)
-		all.writes = append(all.writes, write{op: op, rv: rv, acknowledged: true})
+		all.writes = append(all.writes, write{op: op, rv: rv})
 	}
 }
 

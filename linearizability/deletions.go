@@ -105,7 +105,7 @@ func (all *claims) claimDeletionByRV(r *register, op *model.Operation) {
 	version, found := slices.BinarySearchFunc(r.versions, op.ResultRV, func(v model.Version, rv int64) int { return cmp.Compare(v.RV, rv) })
 	if found && r.versions[version].Object == nil && !r.claimed[version] {
 		r.makes(op, version, op.Return)
-		all.writes = append(all.writes, write{op: op, rv: op.ResultRV, acknowledged: true})
+		all.writes = append(all.writes, write{op: op, rv: op.ResultRV})
 		return
 	}
 	all.violate(Linearizable, noSuchDeletion, about(op, op.ResultRV))

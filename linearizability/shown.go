@@ -101,7 +101,7 @@ func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]
 		}
 	}
 	for _, w := range writes {
-		if w.acknowledged && !parallel[w.op.Client] {
+		if !w.op.Lost() && !parallel[w.op.Client] {
 			own[w.op.Client] = append(own[w.op.Client], model.Moment{Time: w.op.Return, RV: w.rv, Operation: w.op})
 		}
 	}

@@ -86,10 +86,8 @@ func (w *walk) events() []model.Event {
 
 func (w *walk) run(of *selection) {
 	w.start, w.selection = w.stream.RV, of
-	next := 0
 	if refused := len(w.stream.Events) > 0 && w.stream.Events[0].Type == model.Error; w.stream.Watch().HasBlock() && !refused {
-		next = w.readBlock()
-		w.block = next
+		w.block = w.readBlock()
 	}
 	w.high, w.bookmark = w.start, max(w.bookmark, w.start)
 	if !w.partial {
@@ -111,7 +109,7 @@ func (w *walk) run(of *selection) {
 			if event.Err == model.OK && event.Message == "" {
 				w.violate(LastError, withoutStatus, w.at(i))
 			}
-		case i < next:
+		case i < w.block:
 		case event.Type == model.Bookmark:
 			w.readBookmark(i, event)
 		case event.IsData():
