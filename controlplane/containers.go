@@ -24,7 +24,9 @@ type Workload struct {
 	// UnreadyOneIn makes one in so many pods fail their readiness probe and recover, again and again, and a quarter as many not ready at
 	// all, and EvictOneIn has the kubelet evict one in so many, as it does when memory is short; 0 none. Both until Healthy.
 	UnreadyOneIn, EvictOneIn int
-	Healthy                  time.Time
+	// CrashOneIn makes the containers of one in so many pods crash once, if the kubelet always restarts them; 0 none. Until Healthy.
+	CrashOneIn int
+	Healthy    time.Time
 }
 
 // oneIn draws whether something happens that happens to one in so many; 0 is never.
@@ -73,6 +75,7 @@ type containers struct {
 	restarts          int32     // after failures
 	probed            time.Time // when the readiness probe next has another result; zero for never
 	changes           int       // of its result, which is a success at first
+	crashes           time.Time // when they crash; zero for never
 }
 
 // over reports when the containers end or have ended; false if that is not decided.
@@ -100,7 +103,7 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 		n.begin(c, pod.Spec.RestartPolicy)
 		switch {
 		case before == nil:
-			n.draw(c)
+			n.draw(c, pod.Spec.RestartPolicy)
 		case pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
 			c.ends, c.exit = time.Now(), killed
 		default:
@@ -109,6 +112,11 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	}
 	// The kubelet restarts what fails.
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && c.exit > 0 && !c.evicted && c.gone.IsZero() && !time.Now().Before(c.ends) {
+		c.restarts++
+		n.begin(c, pod.Spec.RestartPolicy)
+	}
+	if !c.crashes.IsZero() && c.gone.IsZero() && !time.Now().Before(c.crashes) {
+		c.crashes = time.Time{}
 		c.restarts++
 		n.begin(c, pod.Spec.RestartPolicy)
 	}
@@ -137,13 +145,18 @@ func (n *Node) begin(c *containers, policy corev1.RestartPolicy) {
 }
 
 // draw draws what befalls containers.
-func (n *Node) draw(c *containers) {
+func (n *Node) draw(c *containers, policy corev1.RestartPolicy) {
 	if oneIn(n.workload.UnreadyOneIn) {
 		c.probed = c.ready.Add(upTo(maxProbe))
 	}
 	at := c.began.Add(upTo(maxEviction))
 	if oneIn(n.workload.EvictOneIn) && at.Before(n.workload.Healthy) && (c.ends.IsZero() || at.Before(c.ends)) {
 		c.ends, c.exit, c.evicted = at, killed, true
+	}
+	if policy == corev1.RestartPolicyAlways && oneIn(n.workload.CrashOneIn) {
+		if at := c.ready.Add(upTo(maxEviction)); at.Before(n.workload.Healthy) && c.ends.IsZero() {
+			c.crashes = at
+		}
 	}
 }
 

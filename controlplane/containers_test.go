@@ -50,6 +50,27 @@ func TestContainersRestart(t *testing.T) {
 	})
 }
 
+// The containers of a pod that always restarts them crash once, and then run until the pod is deleted.
+func TestContainersCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := NewNode("n", &Workload{Start: time.Second, CrashOneIn: 1, Healthy: time.Now().Add(time.Hour)})
+		always, never := withPolicy("always", corev1.RestartPolicyAlways), withPolicy("never", corev1.RestartPolicyNever)
+		require.Zero(t, node.of(always).restarts)
+		node.of(never)
+		time.Sleep(time.Minute)
+		require.Equal(t, int32(1), node.of(always).restarts)
+		time.Sleep(time.Minute)
+		require.Equal(t, int32(1), node.of(always).restarts)
+		_, over := node.of(always).over()
+		require.False(t, over)
+		require.Zero(t, node.of(never).restarts)
+		late := NewNode("late", &Workload{CrashOneIn: 1, Healthy: time.Now()})
+		late.of(always)
+		time.Sleep(time.Minute)
+		require.Zero(t, late.of(always).restarts)
+	})
+}
+
 // Some pods are unready for a while, some until the end, and some are evicted. All that runs becomes ready then, and stays so.
 func TestContainersRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -217,7 +217,7 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 	}
 	status := pod.Status.DeepCopy()
 	container := containerStatus(pod, c)
-	next := []time.Time{c.ends, c.ready}
+	next := []time.Time{c.ends, c.ready, c.crashes}
 	if !now.Before(c.ready) {
 		status.Phase, status.PodIP, container.State.Running = corev1.PodRunning, "10.1.0.1", &corev1.ContainerStateRunning{}
 		container.Ready, next[1] = k.node.probe(c)
