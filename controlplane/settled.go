@@ -16,8 +16,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 )
@@ -216,7 +218,7 @@ func (s *state) nodesTake() error {
 }
 
 // owners: the garbage collector deletes objects whose owners are all gone. An object of another namespace, kind or
-// name than a reference says is not an owner.
+// name than a reference says is not an owner. Custom resources are not read, so that they may exist.
 func (s *state) owners() error {
 	living := map[types.UID]metav1.Object{}
 	for _, o := range s.all() {
@@ -224,7 +226,9 @@ func (s *state) owners() error {
 	}
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
-		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] != nil && isOwner(r, living[r.UID], o) }) {
+		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
+			return living[r.UID] != nil && isOwner(r, living[r.UID], o) || !scheme.Scheme.Recognizes(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
+		}) {
 			return wrong{error: fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), of: o, orphan: true}
 		}
 	}

@@ -168,12 +168,15 @@ func TestSettled(t *testing.T) {
 			w.secret.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job"}
 			w.secret.Namespace = "b"
 		}, "*v1.Secret b/secret has no owner left (Job job"},
-		"an owner of another name":                    {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
-		"an owner of another kind":                    {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
+		"an owner of another name": {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
+		"an owner of another kind": {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
+		"an owner that is a custom resource": {func(w *world) {
+			w.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v2", Kind: "Gauge", Name: "gauge", UID: "gauge"}}
+		}, ""},
 		"a finalizer that is not removed":             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is terminating and is not removed"},
 		"a rollout that hangs":                        {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
 		"a rollout that hangs, annotation up to date": {func(w *world) { w.hangs("1") }, "deployment r/deployment wants 1"},
-		"finding 32":                                  {func(w *world) { w.hangs("3") }, ""},
+		"finding 32": {func(w *world) { w.hangs("3") }, ""},
 		"finding 32 with its fix": {func(w *world) {
 			t.Setenv("WATCHSIM_MUTANT", "fix-finding-32")
 			w.hangs("3")
