@@ -81,6 +81,7 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/certmanager && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/snapshots && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/provisioner && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/leaderworkerset && go vet ./... && go test -count 1 -timeout 30m -simtest.seeds $(EXAMPLE_SEEDS) .
 
 .PHONY: controlplane
 controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=2); compiling it takes minutes
