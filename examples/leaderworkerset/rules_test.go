@@ -34,7 +34,7 @@ type judge struct {
 	ready   map[types.UID]bool                // pods that have ever been ready
 	// hurt are the leaders of whose group a container has restarted or a pod was deleted.
 	hurt map[types.UID]bool
-	// contents are those of revisions by the UID of their set and their key, and ambiguous the keys that have had different ones.
+	// contents are those of revisions by their set and key, and ambiguous those that have had different ones.
 	contents  map[string]string
 	ambiguous map[string]bool
 	// by are the operator's deletions by the resourceVersion of the result.
@@ -161,7 +161,7 @@ func (j *judge) put(key string, now metav1.Object) {
 	case *appsv1.StatefulSet:
 		j.workers[now.UID] = now
 	case *appsv1.ControllerRevision:
-		if id := string(owner(now)) + now.Labels[lwsv1.RevisionKey]; j.contents[id] == "" {
+		if id := revisionOf(now); j.contents[id] == "" {
 			j.contents[id] = string(now.Data.Raw)
 		} else if j.contents[id] != string(now.Data.Raw) {
 			j.ambiguous[id] = true
@@ -190,6 +190,11 @@ func (j *judge) remove(key string, last metav1.Object) {
 // setOf returns the set of an object by its name, nil for none.
 func (j *judge) setOf(o metav1.Object) *lwsv1.LeaderWorkerSet {
 	return j.sets[setKeys+o.GetNamespace()+"/"+o.GetLabels()[lwsv1.SetNameLabelKey]]
+}
+
+// revisionOf identifies the revision of an object by its set's name and its key.
+func revisionOf(o metav1.Object) string {
+	return o.GetNamespace() + "/" + o.GetLabels()[lwsv1.SetNameLabelKey] + "/" + o.GetLabels()[lwsv1.RevisionKey]
 }
 
 func restarted(pod *corev1.Pod) bool {
@@ -267,8 +272,8 @@ func (j *judge) oneRevision(before, now metav1.Object, _ int64) string {
 		j.seen.Unjudged("groups", "a group that is recreated, or not updated yet, has another size or another address of its leader among its workers")
 		return ""
 	}
-	if set := j.setOf(leader); set != nil && pod.Labels[lwsv1.RevisionKey] == leader.Labels[lwsv1.RevisionKey] && j.ambiguous[string(set.UID)+pod.Labels[lwsv1.RevisionKey]] && os.Getenv(twice) == "" {
-		j.seen.Unjudged("revisions", "two revisions of a set have the same key and different templates, as the first had not been observed")
+	if revision != wanted && revisionOf(pod) == revisionOf(leader) && j.ambiguous[revisionOf(pod)] && os.Getenv(twice) == "" {
+		j.seen.Unjudged("revisions", "the current template has got the key of another one, whose revision was not found")
 		return ""
 	}
 	if revision != wanted || place != places {
@@ -309,9 +314,9 @@ func (j *judge) keptLeader(before, now metav1.Object, rv int64) string {
 	return fmt.Sprintf("%s deletes leader %s with UID %s (request at %s), and nothing has befallen its group", by.Client, pod.Name, pod.UID, model.At(by.Call))
 }
 
-func (j *judge) available(_, now metav1.Object, rv int64) string {
+func (j *judge) available(_, _ metav1.Object, rv int64) string {
 	calm, err := strconv.ParseInt(j.calm, 10, 64)
-	if err != nil || rv <= calm || now == nil && false {
+	if err != nil || rv <= calm {
 		return ""
 	}
 	for key, set := range j.sets {

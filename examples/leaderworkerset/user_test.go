@@ -65,7 +65,7 @@ func (u *user) act() {
 		u.change("upgrades a set", set, u.upgrade)
 	case 2:
 		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas()}}
-		u.do("deletes a set", func() error {
+		u.do("scales a set", func() error {
 			return u.client.SubResource("scale").Update(u.ctx, set, client.WithSubResourceBody(scale))
 		})
 	case 3:
