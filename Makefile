@@ -70,7 +70,7 @@ vet-findings: ## build and vet the reproducers of docs/findings, and check that 
 
 # The examples are modules of their own, as those of users are.
 .PHONY: examples
-examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
+examples: ## vet and test the examples without a control plane, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/operator && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/controller && go vet ./... && go test -count 1 -cover -simtest.seeds $(EXAMPLE_SEEDS) . >../../build/covered.txt; \
 		status=$$?; cat ../../build/covered.txt; exit $$status
@@ -81,11 +81,12 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/certmanager && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/snapshots && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/provisioner && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
-	cd examples/leaderworkerset && go vet ./... && go test -count 1 -timeout 30m -simtest.seeds $(EXAMPLE_SEEDS) .
 
 .PHONY: controlplane
-controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=2); compiling it takes minutes
+controlplane: overlay ## run the whole control plane of Kubernetes, also under two operators, with a few seeds (CONTROLPLANE_SEEDS=2); compiling it takes minutes
 	cd controlplane && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -short -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
+	cd examples/jobset && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
+	cd examples/leaderworkerset && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
 reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -51 the others; code 1 if the bug shows

@@ -1,0 +1,203 @@
+package jobset
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	api "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+const namespace = metav1.NamespaceDefault
+
+// elsewhere is the name of another controller, which does not exist.
+const elsewhere = "example.com/elsewhere"
+
+// user is a program that creates, changes, deletes and recreates JobSets, and deletes what JobSet has created for them.
+type user struct {
+	names []string      // the fewer there are, the sooner one is used again
+	pause time.Duration // between two actions, at most
+	cpu   int64         // millicores that a pod requests; a node has 4000
+	until time.Time
+}
+
+func drawUser(until time.Time) user {
+	return user{
+		names: []string{"a", "b", "c", "d"}[:1+rand.IntN(4)], pause: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}[rand.IntN(3)],
+		cpu: []int64{100, 1000}[rand.IntN(2)], until: until,
+	}
+}
+
+func (u user) run(ctx context.Context, config *rest.Config) error {
+	c, err := connect(config)
+	if err != nil {
+		return err
+	}
+	actions := []func(context.Context, client.Client, string) error{
+		u.create, u.create, u.create, u.create, u.create, u.create, suspend, suspend, changeTemplate, changeTimeToLive, deleteJobSet, deleteJob, deletePod, deleteService,
+	}
+	for ctx.Err() == nil && time.Now().Before(u.until) {
+		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_ = actions[rand.IntN(len(actions))](bounded, c, u.names[rand.IntN(len(u.names))]) // users try something else then
+		cancel()
+		time.Sleep(rand.N(u.pause))
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// connect returns a client that knows JobSets.
+func connect(config *rest.Config) (client.Client, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// one reports whether something happens that happens once in so many times.
+func one(in int) bool { return rand.IntN(in) == 0 }
+
+func (u user) create(ctx context.Context, c client.Client, name string) error {
+	set := &api.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	var names []string
+	for i := range 1 + rand.IntN(3) {
+		r := api.ReplicatedJob{Name: fmt.Sprintf("r%d", i), Replicas: 1 + rand.Int32N(2), GroupName: []string{"", "g"}[rand.IntN(2)], Template: batchv1.JobTemplateSpec{Spec: u.job()}}
+		if i > 0 && one(3) {
+			r.DependsOn = []api.DependsOn{{Name: names[rand.IntN(i)], Status: []api.DependsOnStatus{api.DependencyReady, api.DependencyComplete}[rand.IntN(2)]}}
+		}
+		set.Spec.ReplicatedJobs, names = append(set.Spec.ReplicatedJobs, r), append(names, r.Name)
+	}
+	some := func() []string { return names[:rand.IntN(len(names)+1)] } // none means all
+	if one(4) {
+		set.Spec.StartupPolicy = &api.StartupPolicy{StartupPolicyOrder: api.InOrder}
+		for i := range set.Spec.ReplicatedJobs {
+			set.Spec.ReplicatedJobs[i].DependsOn = nil
+		}
+	}
+	if one(3) {
+		set.Spec.Network = &api.Network{EnableDNSHostnames: new(!one(3)), PublishNotReadyAddresses: new(one(2)), Subdomain: []string{"", "net-" + name}[rand.IntN(2)]}
+	}
+	if one(2) {
+		set.Spec.SuccessPolicy = &api.SuccessPolicy{Operator: []api.Operator{api.OperatorAll, api.OperatorAny}[rand.IntN(2)], TargetReplicatedJobs: some()}
+	}
+	if !one(4) {
+		set.Spec.FailurePolicy = &api.FailurePolicy{MaxRestarts: rand.Int32N(4), RestartStrategy: []api.JobSetRestartStrategy{api.Recreate, api.BlockingRecreate}[rand.IntN(2)]}
+		for range rand.IntN(3) {
+			rule := api.FailurePolicyRule{
+				Action: []api.FailurePolicyAction{api.FailJobSet, api.RestartJobSet, api.RestartJobSetAndIgnoreMaxRestarts}[rand.IntN(3)], TargetReplicatedJobs: some(),
+				OnJobFailureReasons: [][]string{nil, {batchv1.JobReasonBackoffLimitExceeded}, {batchv1.JobReasonPodFailurePolicy, batchv1.JobReasonFailedIndexes}}[rand.IntN(3)],
+			}
+			if one(3) {
+				rule.OnJobFailureMessagePatterns = []string{"backoff limit|exit code 1"}
+			}
+			set.Spec.FailurePolicy.Rules = append(set.Spec.FailurePolicy.Rules, rule)
+		}
+	}
+	if r := set.Spec.ReplicatedJobs[0]; one(4) && r.Template.Spec.CompletionMode == nil {
+		set.Spec.Coordinator = &api.Coordinator{ReplicatedJob: r.Name, JobIndex: rand.IntN(int(r.Replicas)), PodIndex: rand.IntN(int(*r.Template.Spec.Completions))}
+	}
+	set.Spec.Suspend, set.Spec.TTLSecondsAfterFinished = []*bool{nil, new(true), new(false)}[rand.IntN(3)], timeToLive()
+	set.Spec.ManagedBy = []*string{nil, nil, nil, nil, new(api.JobSetControllerName), new(elsewhere)}[rand.IntN(6)]
+	return c.Create(ctx, set)
+}
+
+// job draws how a job works, succeeds and fails.
+func (u user) job() batchv1.JobSpec {
+	pod := corev1.PodSpec{TerminationGracePeriodSeconds: new(rand.Int64N(6)), Containers: []corev1.Container{{Name: "c", Image: "image", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(u.cpu, resource.DecimalSI)},
+	}}}}
+	pod.RestartPolicy = []corev1.RestartPolicy{"", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever, corev1.RestartPolicyNever}[rand.IntN(4)]
+	n := 1 + rand.Int32N(3)
+	spec := batchv1.JobSpec{Parallelism: new(max(1, n-rand.Int32N(2))), Completions: &n, BackoffLimit: new(max(0, rand.Int32N(4)-1)), Template: corev1.PodTemplateSpec{Spec: pod}}
+	switch never := pod.RestartPolicy == corev1.RestartPolicyNever; {
+	case one(5):
+		spec.CompletionMode = new(batchv1.NonIndexedCompletion)
+	case never && one(3):
+		spec.BackoffLimitPerIndex, spec.BackoffLimit = new(rand.Int32N(2)), nil
+	case never && one(3):
+		action := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionCount}[rand.IntN(2)]
+		spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+			{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
+			{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}}},
+		}}
+	case one(5):
+		spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
+	}
+	if one(4) {
+		spec.PodReplacementPolicy = new(batchv1.Failed)
+	}
+	return spec
+}
+
+// timeToLive draws how long a finished JobSet is kept; nil means for ever.
+func timeToLive() *int32 { return []*int32{nil, nil, new(rand.Int32N(20))}[rand.IntN(3)] }
+
+// change changes an existing JobSet.
+func change(ctx context.Context, c client.Client, name string, how func(*api.JobSetSpec)) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		set := &api.JobSet{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, set); err != nil {
+			return err
+		}
+		how(&set.Spec)
+		return c.Update(ctx, set)
+	})
+}
+
+func suspend(ctx context.Context, c client.Client, name string) error {
+	to := one(2)
+	return change(ctx, c, name, func(s *api.JobSetSpec) { s.Suspend = &to })
+}
+
+// changeTemplate suspends a JobSet and sends its pods elsewhere, as Kueue does.
+func changeTemplate(ctx context.Context, c client.Client, name string) error {
+	node := fmt.Sprintf("node-%d", rand.IntN(2))
+	return change(ctx, c, name, func(s *api.JobSetSpec) {
+		s.Suspend = new(true)
+		for i := range s.ReplicatedJobs {
+			template := &s.ReplicatedJobs[i].Template.Spec.Template
+			metav1.SetMetaDataLabel(&template.ObjectMeta, "example.com/node", node)
+			template.Spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
+		}
+	})
+}
+
+func changeTimeToLive(ctx context.Context, c client.Client, name string) error {
+	to := timeToLive()
+	return change(ctx, c, name, func(s *api.JobSetSpec) { s.TTLSecondsAfterFinished = to })
+}
+
+func deleteJobSet(ctx context.Context, c client.Client, name string) error {
+	policy := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[rand.IntN(2)]
+	return c.Delete(ctx, &api.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, client.PropagationPolicy(policy))
+}
+
+// deleteJob deletes a job of a JobSet, and deletePod a pod.
+func deleteJob(ctx context.Context, c client.Client, name string) error {
+	var jobs batchv1.JobList
+	if err := c.List(ctx, &jobs, client.InNamespace(namespace), client.MatchingLabels{api.JobSetNameKey: name}); err != nil || len(jobs.Items) == 0 {
+		return err
+	}
+	return c.Delete(ctx, &jobs.Items[rand.IntN(len(jobs.Items))], client.PropagationPolicy(metav1.DeletePropagationBackground))
+}
+
+func deletePod(ctx context.Context, c client.Client, name string) error {
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{api.JobSetNameKey: name}); err != nil || len(pods.Items) == 0 {
+		return err
+	}
+	return c.Delete(ctx, &pods.Items[rand.IntN(len(pods.Items))])
+}
+
+func deleteService(ctx context.Context, c client.Client, name string) error {
+	return c.Delete(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: []string{name, "net-" + name}[rand.IntN(2)]}})
+}
