@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,11 +10,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchsim/watchsim/cluster/target"
@@ -43,6 +48,36 @@ func (s *WebhookService) Client(path string) admissionregistrationv1.WebhookClie
 	return admissionregistrationv1.WebhookClientConfig{CABundle: s.Authority, Service: &admissionregistrationv1.ServiceReference{
 		Namespace: s.Namespace, Name: s.Name, Path: &path, Port: &s.Port,
 	}}
+}
+
+// ReadWebhooks reads the configurations of admission webhooks in a file of YAML, such as controller-gen writes; either is nil if the file has none.
+func ReadWebhooks(file string) (mutating *admissionregistrationv1.MutatingWebhookConfiguration, validating *admissionregistrationv1.ValidatingWebhookConfiguration, err error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return mutating, validating, nil
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+		decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+		switch found := decoded.(type) {
+		case *admissionregistrationv1.MutatingWebhookConfiguration:
+			mutating = found
+		case *admissionregistrationv1.ValidatingWebhookConfiguration:
+			validating = found
+		default:
+			return nil, nil, fmt.Errorf("%s: expected configurations of webhooks, found %T", file, found)
+		}
+	}
 }
 
 // Install creates the service, which leads to a host, its namespace, and the configurations of admission webhooks, of which either

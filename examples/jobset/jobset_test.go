@@ -40,7 +40,7 @@ func TestJobSets(t *testing.T) {
 	plane := &controlplane.Plane{}
 	config := simtest.Config{Servers: 2, CRDs: []string{Release() + "/config/components/crd/bases"}, Check: check, Patience: 20 * time.Minute}
 	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
-		certificate, err := Install(t.Context(), c.Config(), programs+"0")
+		certificate, err := Install(t.Context(), c, programs+"0", programs+"1")
 		require.NoError(t, err)
 		for i := range 2 {
 			c.Go(fmt.Sprint(programs, i), func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, certificate) })

@@ -2,80 +2,40 @@ package leaderworkerset
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"math/rand/v2"
-	"net"
-	"os"
+	"crypto/tls"
 	"path/filepath"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	configapi "sigs.k8s.io/lws/api/config/v1alpha1"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 	"sigs.k8s.io/lws/pkg/utils"
-	"sigs.k8s.io/yaml"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/simtest"
 )
 
-// service is the name of the service that leads to the webhooks, and of the host that stands for it.
-const service = configapi.DefaultWebhookServiceName
-
-// Name is the DNS name of the service.
-func Name() string { return service + "." + utils.GetOperatorNamespace() + ".svc" }
-
-// Install creates the objects of the release: its namespace, and what makes API servers call the webhooks, whose certificates are
-// signed by the authority.
-func Install(ctx context.Context, client kubernetes.Interface, authority []byte) error {
-	space := utils.GetOperatorNamespace()
-	if _, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	if _, err := client.CoreV1().Services(space).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: service}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: service},
-	}, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	content, err := os.ReadFile(filepath.Join(Release(), "webhook", "manifests.yaml"))
+// Install creates what the release installs besides the custom resource and the replicas: a namespace and the webhooks, which all
+// replicas serve. It returns the certificate for them.
+func Install(ctx context.Context, c *simtest.Cluster, replicas ...string) (tls.Certificate, error) {
+	service, err := controlplane.NewWebhookService(utils.GetOperatorNamespace(), configapi.DefaultWebhookServiceName, configapi.DefaultWebhookPort)
 	if err != nil {
-		return err
+		return tls.Certificate{}, err
 	}
-	documents := strings.Split(string(content), "\n---\n")
-	if len(documents) != 2 {
-		return fmt.Errorf("expected two documents, found %d", len(documents))
+	mutating, validating, err := controlplane.ReadWebhooks(filepath.Join(Release(), "webhook", "manifests.yaml"))
+	if err != nil {
+		return tls.Certificate{}, err
 	}
-	mutating, validating := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := yaml.Unmarshal([]byte(documents[0]), mutating); err != nil {
-		return err
-	}
-	if err := yaml.Unmarshal([]byte(documents[1]), validating); err != nil {
-		return err
-	}
-	// As kustomize does for the release.
-	of := func(to *admissionregistrationv1.WebhookClientConfig) {
-		to.CABundle, to.Service.Namespace, to.Service.Name, to.Service.Port = authority, space, service, ptr.To[int32](configapi.DefaultWebhookPort)
-	}
+	// As the kustomization of the release patches them.
 	for i := range mutating.Webhooks {
-		w := &mutating.Webhooks[i]
-		of(&w.ClientConfig)
-		w.ObjectSelector = selects(w.Name)
+		mutating.Webhooks[i].ObjectSelector = selects(mutating.Webhooks[i].Name)
 	}
-	// The last one is for DisaggregatedSets.
-	validating.Webhooks = validating.Webhooks[:2]
+	validating.Webhooks = validating.Webhooks[:2] // the last one is for DisaggregatedSets
 	for i := range validating.Webhooks {
-		w := &validating.Webhooks[i]
-		of(&w.ClientConfig)
-		w.ObjectSelector = selects(w.Name)
+		validating.Webhooks[i].ObjectSelector = selects(validating.Webhooks[i].Name)
 	}
-	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, mutating, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	_, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, validating, metav1.CreateOptions{})
-	return err
+	c.Go(service.Name, service.Balance(replicas...))
+	return service.Certificate, service.Install(ctx, c.Config(), service.Name, mutating, validating)
 }
 
 // selects returns which objects a webhook is for: the release patches those for pods.
@@ -84,39 +44,4 @@ func selects(webhook string) *metav1.LabelSelector {
 		return nil
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: lwsv1.SetNameLabelKey, Operator: metav1.LabelSelectorOpExists}}}
-}
-
-// Balance returns a program that stands for the service: each connection goes to one of the hosts of replicas that accepts it.
-func Balance(hosts ...string) func(ctx context.Context, _ *rest.Config) error {
-	return func(ctx context.Context, _ *rest.Config) error {
-		port := fmt.Sprint(configapi.DefaultWebhookPort)
-		listener, err := net.Listen("tcp", ":"+port)
-		if err != nil {
-			return err
-		}
-		go func() {
-			<-ctx.Done()
-			listener.Close()
-		}()
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return err
-			}
-			go func() {
-				defer from.Close()
-				for _, i := range rand.Perm(len(hosts)) {
-					if to, err := net.Dial("tcp", net.JoinHostPort(hosts[i], port)); err == nil {
-						defer to.Close()
-						go func() {
-							defer to.Close()
-							_, _ = io.Copy(to, from)
-						}()
-						_, _ = io.Copy(from, to)
-						return
-					}
-				}
-			}()
-		}
-	}
 }

@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
-	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
 )
@@ -42,15 +41,11 @@ func TestLeaderWorkerSets(t *testing.T) {
 		Servers: 2,
 		CRDs:    []string{filepath.Join(Release(), "crd", "bases", "leaderworkerset.x-k8s.io_leaderworkersets.yaml")},
 		Boot: func(t *simtest.T, c *simtest.Cluster) {
-			certificate, _, err := target.NewCertificates(Name())
+			certificate, err := Install(t.Context(), c, managers...)
 			require.NoError(t, err)
-			pair, err := certificate.Pair()
-			require.NoError(t, err)
-			require.NoError(t, Install(t.Context(), c.Client(), certificate.Chain))
 			for _, name := range managers {
-				c.Go(name, Manager(pair))
+				c.Go(name, Manager(certificate))
 			}
-			c.Go(service, Balance(managers...))
 		},
 		Check: j.check,
 	}, 2)
