@@ -58,32 +58,44 @@ var jobRules = []rule[batchv1.Job]{
 // judge knows the state of the cluster at a revision, and what had happened before.
 type judge struct {
 	sets  map[types.UID]*set
-	wrote map[int64]*model.Operation // by JobSet: the requests that have changed an object or begun its deletion, by revision
-	told  *explain.Explainer         // of JobSets
+	wrote map[int64]*model.Operation    // by JobSet: the requests that have changed an object or begun its deletion, by revision
+	told  map[string]*explain.Explainer // by resource
+	note  func(resource, why string)
 }
+
+// The resources that rules are about.
+const (
+	jobSets = "jobsets.jobset.x-k8s.io"
+	allJobs = "jobs.batch"
+)
 
 // set is a JobSet, with all jobs that it has ever had.
 type set struct {
 	*api.JobSet // in its last state
 	jobs        map[types.UID]*job
+	born        int64 // the revision that created it
 	rests       int64 // the revision since which it is suspended or has finished, 0 if neither
 }
 
 // job is the last state of a job, and what it has ever been.
 type job struct {
 	*batchv1.Job
+	born                          int64
 	ready, complete, failed, gone bool
 }
 
 // check applies the rules to all states, and says of each rule how it was first broken.
 func check(seen simtest.Seen) error {
-	j := &judge{sets: map[types.UID]*set{}, wrote: map[int64]*model.Operation{}}
-	if history := seen.Histories["jobsets.jobset.x-k8s.io"]; history != nil {
-		j.told = explain.New(history)
-	}
-	for _, requests := range [][]model.Operation{j.requests(seen, "jobsets.jobset.x-k8s.io"), j.requests(seen, "jobs.batch")} {
-		for i := range requests {
-			j.wrote[requests[i].ResultRV] = &requests[i]
+	j := &judge{sets: map[types.UID]*set{}, wrote: map[int64]*model.Operation{}, told: map[string]*explain.Explainer{}, note: seen.Unjudged}
+	for _, resource := range []string{jobSets, allJobs} {
+		if history := seen.Histories[resource]; history != nil {
+			j.told[resource] = explain.New(history)
+		}
+		for _, request := range seen.Requests[resource] {
+			if op := request.Op; strings.HasPrefix(op.Client, programs) && op.Err == model.OK && op.ResultRV != 0 && (op.IsWrite() || request.Kind == model.Delete) {
+				op.Kind = request.Kind // a deletion that begins is answered with an object, and a history has it as a read
+				j.wrote[op.ResultRV] = &op
+			}
 		}
 	}
 	var errs []error
@@ -112,22 +124,11 @@ func check(seen simtest.Seen) error {
 				after = decoded.(*batchv1.Job)
 			}
 			errs = append(errs, apply(j, jobRules, oldJobs[key], after, change.RV, said)...)
-			j.recordJob(oldJobs[key], after)
+			j.recordJob(oldJobs[key], after, change.RV)
 			oldJobs[key] = after
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// requests returns the writes of JobSet that have succeeded.
-func (j *judge) requests(seen simtest.Seen, resource string) (all []model.Operation) {
-	for _, request := range seen.Requests[resource] {
-		if op := request.Op; strings.HasPrefix(op.Client, programs) && op.Err == model.OK && op.ResultRV != 0 && (op.IsWrite() || request.Kind == model.Delete) {
-			op.Kind = request.Kind
-			all = append(all, op)
-		}
-	}
-	return all
 }
 
 func apply[T any](j *judge, rules []rule[T], before, after *T, rv int64, said map[string]bool) (errs []error) {
@@ -146,7 +147,7 @@ func (j *judge) recordSet(after *api.JobSet, rv int64) {
 	}
 	s := j.sets[after.UID]
 	if s == nil {
-		s = &set{jobs: map[types.UID]*job{}}
+		s = &set{jobs: map[types.UID]*job{}, born: rv}
 		j.sets[after.UID] = s
 	}
 	s.JobSet = after
@@ -158,7 +159,7 @@ func (j *judge) recordSet(after *api.JobSet, rv int64) {
 	}
 }
 
-func (j *judge) recordJob(before, after *batchv1.Job) {
+func (j *judge) recordJob(before, after *batchv1.Job, rv int64) {
 	if s := j.of(before); s != nil && (after == nil || after.UID != before.UID) {
 		s.jobs[before.UID].gone = true
 	}
@@ -167,7 +168,7 @@ func (j *judge) recordJob(before, after *batchv1.Job) {
 		return
 	}
 	if s.jobs[after.UID] == nil {
-		s.jobs[after.UID] = &job{}
+		s.jobs[after.UID] = &job{born: rv}
 	}
 	known := s.jobs[after.UID]
 	known.Job = after
@@ -313,7 +314,7 @@ func setIsKept(j *judge, before, after *api.JobSet, rv int64) string {
 	if before == nil || !j.begunDeletion(before.DeletionTimestamp, after == nil || after.DeletionTimestamp != nil, rv) {
 		return ""
 	}
-	if outcome(before) != "" && before.Spec.TTLSecondsAfterFinished != nil {
+	if outcome(before) != "" && before.Spec.TTLSecondsAfterFinished != nil || j.unseen(jobSets, j.wrote[rv], j.sets[before.UID].born, "the TTL of a JobSet deletes another one of its name") {
 		return ""
 	}
 	return fmt.Sprintf("%s deletes JobSet %s, with outcome %q and TTL %v", j.wrote[rv].Client, before.Name, outcome(before), before.Spec.TTLSecondsAfterFinished)
@@ -327,7 +328,8 @@ func (j *judge) begunDeletion(before *metav1.Time, after bool, rv int64) bool {
 
 func jobIsKept(j *judge, before, after *batchv1.Job, rv int64) string {
 	s := j.of(before)
-	if s == nil || !j.begunDeletion(before.DeletionTimestamp, after == nil || after.DeletionTimestamp != nil, rv) || outcome(s.JobSet) != "" || attempt(before) < s.Status.Restarts {
+	if s == nil || !j.begunDeletion(before.DeletionTimestamp, after == nil || after.DeletionTimestamp != nil, rv) || outcome(s.JobSet) != "" || attempt(before) < s.Status.Restarts ||
+		j.unseen(allJobs, j.wrote[rv], s.jobs[before.UID].born, "a replica deletes the successor of a job, which it has not observed") {
 		return ""
 	}
 	return fmt.Sprintf("%s deletes job %s of attempt %d, and its JobSet, with UID %s, is at attempt %d", j.wrote[rv].Client, before.Name, attempt(before), s.UID, s.Status.Restarts)
@@ -343,13 +345,13 @@ func begins(before, after *batchv1.Job) bool {
 	return after != nil && !*after.Spec.Suspend && (creates(before, after) || *before.Spec.Suspend)
 }
 
-func blocking(j *judge, before, after *batchv1.Job, _ int64) string {
+func blocking(j *judge, before, after *batchv1.Job, rv int64) string {
 	s := j.of(after)
 	if s == nil || !creates(before, after) || s.Spec.FailurePolicy == nil || s.Spec.FailurePolicy.RestartStrategy != api.BlockingRecreate {
 		return ""
 	}
 	for _, other := range s.jobs {
-		if !other.gone && attempt(other.Job) < attempt(after) {
+		if !other.gone && attempt(other.Job) < attempt(after) && !j.unseen(allJobs, j.wrote[rv], other.born, "a replica creates a job beside one of an earlier attempt, which it has not observed") {
 			return fmt.Sprintf("job %s of attempt %d is created, and job %s of attempt %d exists", after.Name, attempt(after), other.Name, attempt(other.Job))
 		}
 	}
@@ -403,15 +405,29 @@ func asAsked(j *judge, before, after *batchv1.Job, _ int64) string {
 	return fmt.Sprintf("job %s of attempt %d is created for a JobSet at attempt %d, which has no such job", after.Name, attempt(after), s.Status.Restarts)
 }
 
+// unseen notes a known bug of JobSet: it had not observed an object, created at a revision, when it sent a request. It deletes by name, without the UID
+// as a precondition, and a new leader does not wait until its cache of jobs is as new as what it knows of JobSets.
+func (j *judge) unseen(resource string, by *model.Operation, created int64, what string) bool {
+	if by == nil || j.told[resource] == nil {
+		return false
+	}
+	told := j.told[resource].Told(by.Client, created)
+	if told != model.Pending && told <= by.Call {
+		return false
+	}
+	j.note(resource, what)
+	return true
+}
+
 // known is how long JobSet must have known of a change to be expected to act on it: goroutines stall.
 const known = 10 * time.Second
 
 func atRest(j *judge, before, after *batchv1.Job, rv int64) string {
 	s, by := j.of(after), j.wrote[rv]
-	if s == nil || by == nil || s.rests == 0 || !begins(before, after) {
+	if s == nil || by == nil || j.told[jobSets] == nil || s.rests == 0 || !begins(before, after) {
 		return ""
 	}
-	if told := j.told.Told(by.Client, s.rests); told != model.Pending && told+int64(known) < by.Call {
+	if told := j.told[jobSets].Told(by.Client, s.rests); told != model.Pending && told+int64(known) < by.Call {
 		return fmt.Sprintf("%s begins job %s, and has known since %s that JobSet %s is suspended or has finished", by.Client, after.Name, model.At(told), s.Name)
 	}
 	return ""
