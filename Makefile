@@ -98,7 +98,7 @@ reproduce-13 reproduce-14 reproduce-15: reproduce-%: # a module of their own, as
 	cd $(FINDINGS)/kine && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 
-reproduce-16 reproduce-17 reproduce-18 reproduce-20 reproduce-21 reproduce-22 reproduce-23 reproduce-27 reproduce-28: reproduce-%: # a module of their own, for released controllers
+reproduce-16 reproduce-17 reproduce-18 reproduce-20 reproduce-21 reproduce-22 reproduce-23 reproduce-27 reproduce-28 reproduce-54 reproduce-55: reproduce-%: # a module of their own, for released controllers
 	cd $(FINDINGS)/controllers && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 

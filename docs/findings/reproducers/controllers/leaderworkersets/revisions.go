@@ -1,0 +1,93 @@
+package leaderworkersets
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// revisions are the ControllerRevisions, which the API server does not serve: they are in controller-runtime's fake client. Those that have not existed for long
+// are missing in lists, as in those of a cache whose watch lags. Lists are in random order, as those of a cache.
+type revisions struct {
+	client.Client
+	lag atomic.Int64
+
+	mu      sync.Mutex
+	created map[types.NamespacedName]time.Time
+}
+
+func newRevisions(scheme *runtime.Scheme) *revisions {
+	return &revisions{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), created: map[types.NamespacedName]time.Time{}}
+}
+
+func (r *revisions) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	err := r.Client.Create(ctx, object, options...)
+	if err == nil {
+		r.mu.Lock()
+		r.created[client.ObjectKeyFromObject(object)] = time.Now()
+		r.mu.Unlock()
+	}
+	return err
+}
+
+func (r *revisions) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := r.Client.List(ctx, list, options...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := list.(*appsv1.ControllerRevisionList)
+	all.Items = slices.DeleteFunc(all.Items, func(revision appsv1.ControllerRevision) bool {
+		return time.Since(r.created[client.ObjectKeyFromObject(&revision)]) < time.Duration(r.lag.Load())
+	})
+	rand.Shuffle(len(all.Items), func(i, j int) { all.Items[i], all.Items[j] = all.Items[j], all.Items[i] })
+	return err
+}
+
+// Revisions returns the ControllerRevisions with a label, observed or not.
+func (c *Cluster) Revisions(label, value string) []appsv1.ControllerRevision {
+	var list appsv1.ControllerRevisionList
+	rig.Must(c.revisions.Client.List(ctx, &list, client.MatchingLabels{label: value}))
+	return list.Items
+}
+
+// Forget deletes a ControllerRevision.
+func (c *Cluster) Forget(revision *appsv1.ControllerRevision) {
+	rig.Must(c.revisions.Delete(ctx, revision))
+}
+
+// split is the client of the controllers: that of the API server, but for ControllerRevisions.
+type split struct {
+	client.Client
+	revisions *revisions
+}
+
+func (s *split) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if _, ok := object.(*appsv1.ControllerRevision); ok {
+		return s.revisions.Create(ctx, object, options...)
+	}
+	return s.Client.Create(ctx, object, options...)
+}
+
+func (s *split) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, ok := list.(*appsv1.ControllerRevisionList); ok {
+		return s.revisions.List(ctx, list, options...)
+	}
+	return s.Client.List(ctx, list, options...)
+}
+
+func (s *split) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if _, ok := object.(*appsv1.ControllerRevision); ok {
+		return s.revisions.Delete(ctx, object, options...)
+	}
+	return s.Client.Delete(ctx, object, options...)
+}
