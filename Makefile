@@ -89,16 +89,16 @@ controlplane: overlay ## run the whole control plane of Kubernetes, also under t
 	cd examples/leaderworkerset && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
-reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -51 the others; code 1 if the bug shows
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -52 the others; code 1 if the bug shows
 	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
 	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
 	build/finding-4
 
-reproduce-13 reproduce-14 reproduce-15: reproduce-%: # a module of their own, as kine needs newer libraries than the others
+$(patsubst $(FINDINGS)/kine/finding-%,reproduce-%,$(wildcard $(FINDINGS)/kine/finding-*)): reproduce-%: # a module of their own, as kine needs newer libraries than the others
 	cd $(FINDINGS)/kine && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 
-reproduce-16 reproduce-17 reproduce-18 reproduce-20 reproduce-21 reproduce-22 reproduce-23 reproduce-27 reproduce-28 reproduce-54 reproduce-55: reproduce-%: # a module of their own, for released controllers
+$(patsubst $(FINDINGS)/controllers/finding-%,reproduce-%,$(wildcard $(FINDINGS)/controllers/finding-*)): reproduce-%: # a module of their own, for released controllers
 	cd $(FINDINGS)/controllers && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 
