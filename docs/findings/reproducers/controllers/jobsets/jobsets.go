@@ -86,6 +86,7 @@ func New(name string, jobs ...string) *api.JobSet {
 	set.Spec.Network, set.Spec.SuccessPolicy = &api.Network{EnableDNSHostnames: new(false)}, &api.SuccessPolicy{Operator: api.OperatorAll}
 	for _, job := range jobs {
 		template := batchv1.JobTemplateSpec{}
+		template.Spec.Parallelism, template.Spec.Completions = new(int32(1)), new(int32(1)) // as the API server would set them
 		template.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
 		set.Spec.ReplicatedJobs = append(set.Spec.ReplicatedJobs, api.ReplicatedJob{Name: job, Replicas: 1, Template: template})
 	}
