@@ -148,10 +148,7 @@ func dialInTurn(servers []string, first int) func(ctx context.Context, network, 
 // connections, which client-go caches for the whole process.
 func (c *Cluster) config(client string, servers []string) *rest.Config {
 	c.lives[client]++
-	session := client
-	if life := c.lives[client]; life > 1 {
-		session += fmt.Sprintf(" (life %d)", life)
-	}
+	session := c.session(client)
 	authority, name := c.booted.Authority()
 	return &rest.Config{
 		Host: c.booted.URL(servers[0]), TLSClientConfig: rest.TLSClientConfig{CAData: authority, ServerName: name},
@@ -163,4 +160,12 @@ func (c *Cluster) config(client string, servers []string) *rest.Config {
 			return c.recorded.wrap(servers[0], client, session, c.disturb(client, next))
 		},
 	}
+}
+
+// session names the latest life of a client.
+func (c *Cluster) session(client string) string {
+	if life := c.lives[client]; life > 1 {
+		return fmt.Sprintf("%s (life %d)", client, life)
+	}
+	return client
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -94,4 +95,38 @@ func TestClientsAreJudged(t *testing.T) {
 
 	_, log := only(t, dir, "_artifacts", "*", "seed-1-log.txt")
 	require.Regexp(t, `s  apiserver-0 +"`, string(log), "with simulated times and the names of processes")
+}
+
+// TestAbandonsAWatch has a client that leaves an open watch unread in both of its lives, of which one is over, and one that closes its watch.
+func TestAbandonsAWatch(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		opens := func(then func(watch.Interface)) func(context.Context, *rest.Config) error {
+			return func(ctx context.Context, config *rest.Config) error {
+				opened, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{})
+				if err == nil {
+					then(opened)
+					<-ctx.Done()
+				}
+				return err
+			}
+		}
+		c.Go("forgetful", opens(func(watch.Interface) {}))
+		c.Go("tidy", opens(watch.Interface.Stop))
+		time.Sleep(5 * time.Second)
+		require.NoError(t, c.CrashProgram("forgetful"))
+		require.NoError(t, c.StartProgram("forgetful"))
+		time.Sleep(5 * time.Second)
+		for _, name := range []string{"a", "b"} { // client-go reads one event ahead
+			_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
+		time.Sleep(3 * time.Minute)
+	})
+}
+
+// A watch that nobody reads any more is said, but neither one that was closed nor one of a life that is over.
+func TestAbandonedWatchesAreSaid(t *testing.T) {
+	out := fails(t, "", "TestAbandonsAWatch", "-simtest.seeds=1")
+	require.Equal(t, 1, strings.Count(out, "opened a watch"), out)
+	require.Regexp(t, `forgetful \(life 2\) opened a watch of configmaps at 5s, has read nothing from it since 10\.\d+s, and has not closed it: apiserver-0 keeps it open for nobody`, out)
 }

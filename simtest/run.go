@@ -71,8 +71,12 @@ func (r *run) live(world *sim.World) {
 	var seen reached
 	said := r.inside(world, r.body, &seen)
 	r.full = booted.Full()
+	abandoned := r.cluster.abandoned()
 	cancel()
 	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, seen.times
+	for _, what := range abandoned {
+		r.fail("%s", what)
+	}
 	if err := r.cluster.problem; err != nil && !errors.Is(err, io.EOF) {
 		r.report.Failed = true
 		r.report.Log = append(r.report.Log, err.Error())

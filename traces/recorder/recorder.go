@@ -50,6 +50,7 @@ type Recorder struct {
 	operations []model.Operation
 	unanswered []*exchange // writes without a response yet, in the order in which they were sent
 	streams    []*model.Stream
+	open       []*watchBody
 	tokens     map[string]int // pages, to the IDs of the lists before them
 	servers    []string
 	left       []string

@@ -3,6 +3,7 @@ package recorder
 import (
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/watchsim/watchsim/model"
@@ -28,7 +29,9 @@ func (x *exchange) watch(response *http.Response) io.ReadCloser {
 		stream := x.Stream()
 		stream.Closed = model.Pending
 		r.addStreamLocked(&stream)
-		body = &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream, encoding: encoding, splitter: encoding.events()}
+		watch := &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream, encoding: encoding, splitter: encoding.events(), read: x.Return}
+		r.open = append(r.open, watch)
+		body = watch
 	})
 	return body
 }
@@ -42,12 +45,18 @@ type watchBody struct {
 	splitter splitter
 	over     bool // recording has ended
 	once     sync.Once
+	reading  bool  // the client waits for more
+	read     int64 // when it last had an answer
 }
 
 // Read implements io.Reader.
 func (w *watchBody) Read(p []byte) (int, error) {
+	w.recorder.locked(func() { w.reading = true })
 	n, err := w.ReadCloser.Read(p)
-	w.recorder.locked(func() { w.takeLocked(p[:n]) })
+	w.recorder.locked(func() {
+		w.reading, w.read = false, w.recorder.options.Clock()
+		w.takeLocked(p[:n])
+	})
 	if err != nil {
 		// A client does not know why a server ends a stream.
 		w.end("")
@@ -67,8 +76,28 @@ func (w *watchBody) end(reason model.CloseReason) {
 		w.recorder.locked(func() {
 			w.over = true
 			w.stream.Closed, w.stream.Reason = w.recorder.options.Clock(), reason
+			w.recorder.open = slices.DeleteFunc(w.recorder.open, func(other *watchBody) bool { return other == w })
 		})
 	})
+}
+
+// Abandoned is a watch that its client has neither closed nor read from for a while.
+type Abandoned struct {
+	Server, Client string
+	Opened, Read   int64 // by the recorder's clock: when it was opened, and when the client last read from it
+}
+
+// Abandoned returns the open watches of which clients have read nothing since a time of the recorder's clock, although there was something to
+// read: who waits for an event reads.
+func (r *Recorder) Abandoned(since int64) (all []Abandoned) {
+	r.locked(func() {
+		for _, w := range r.open {
+			if !w.reading && w.read <= since {
+				all = append(all, Abandoned{w.stream.Server, w.stream.Client, w.stream.Call, w.read})
+			}
+		}
+	})
+	return all
 }
 
 // takeLocked records the events that end within a piece of the body.
