@@ -100,7 +100,9 @@ func TestDeletedOnce(t *testing.T) {
 		"again":                          {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 1},
 		"again, removal not observed":    {"shared-informers", "statefulset-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5}, 1},
 		"recreated pod":                  {"shared-informers", "statefulset-controller", model.OK, 41, map[int64]int64{1: 1, 2: 5}, 0},
-		"again, at once":                 {"shared-informers", "daemon-set-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"again, at once":                 {"shared-informers", "daemon-set-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 1},
+		"again, without expectations":    {"shared-informers", "statefulset-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"again, before it is told":       {"shared-informers", "daemon-set-controller", model.OK, 4, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
 		"retry after a timeout":          {"shared-informers", "daemon-set-controller", model.Unknown, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
 		"deletionTimestamp not observed": {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 3: 40}, 0},
 		"of the recreated pod":           {"shared-informers", "daemon-set-controller", model.OK, 50, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
@@ -111,12 +113,32 @@ func TestDeletedOnce(t *testing.T) {
 			committed := states(t, "pods/r/a "+pod("a", "", "", "")+"\npods/r/a "+pod("a", dying, "", "")+"\npods/r/a -")
 			pods, requests := watcher(row.watches, row.told)
 			pods.Operations = []model.Operation{{ID: 2, Kind: model.Delete, Client: "node-0", Call: int64(39 * time.Second), Return: int64(40 * time.Second), ResultRV: 3}}
-			for i, at := range []int64{2, row.again} {
-				asked := importer.Exchange{Kind: model.Delete, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "a"}}, Client: "manager-0", Agent: "kube-controller-manager/" + row.deletes}
-				asked.Call, asked.Return, asked.Err = at*int64(time.Second), at*int64(time.Second)+1, []model.Code{row.first, model.OK}[i]
-				requests["pods"] = append(requests["pods"], &importer.Told{Exchange: asked})
-			}
+			requests["pods"] = append(requests["pods"], deletes(row.deletes, 2, row.first), deletes(row.deletes, row.again, model.OK))
 			require.Equal(t, row.broken, brokenOf(t, simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: requests}, "DeletedOnce"))
 		})
+	}
+}
+
+// deletes is the request of a controller of the manager to delete pod a at a second.
+func deletes(controller string, at int64, err model.Code) *importer.Told {
+	return &importer.Told{Exchange: importer.Exchange{
+		Kind: model.Delete, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "a"}}, Client: "manager-0", Agent: "kube-controller-manager/" + controller,
+		Call: at * int64(time.Second), Return: at*int64(time.Second) + 1, Err: err,
+	}}
+}
+
+// A daemon set deletes pod a at 2 s and at 6 s, is told at 5 s that it is terminating, and at 4 s that another pod is, which it may count as the deletion that it
+// expects.
+func TestDeletedOnceCountsOthers(t *testing.T) {
+	for other, broken := range map[string]int{owned("DaemonSet", "set"): 0, owned("DaemonSet", "another"): 1} {
+		committed := states(t, strings.Join([]string{
+			"pods/r/b " + pod("b", other, "", ""), "pods/r/b " + pod("b", other+dying, "", ""),
+			"pods/r/a " + pod("a", owned("DaemonSet", "set"), "", ""), "pods/r/a " + pod("a", owned("DaemonSet", "set")+dying, "", ""), "pods/r/a -",
+		}, "\n"))
+		pods, requests := watcher("shared-informers", map[int64]int64{3: 1, 4: 5})
+		pods.Operations = []model.Operation{{ID: 2, Kind: model.Delete, Client: "node-0", Call: int64(39 * time.Second), Return: int64(40 * time.Second), ResultRV: 5}}
+		pods.Streams[0].Events = append(pods.Streams[0].Events, model.Event{Time: int64(4 * time.Second), Type: model.Modified, RV: 2, Object: &model.Object{Namespace: "r", Name: "b", UID: "b", RV: 2}})
+		requests["pods"] = append(requests["pods"], deletes("daemon-set-controller", 2, model.OK), deletes("daemon-set-controller", 6, model.OK))
+		require.Equal(t, broken, brokenOf(t, simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: requests}, "DeletedOnce"))
 	}
 }

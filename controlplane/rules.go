@@ -48,6 +48,10 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxUnavailable is the maximum number of pods that can be unavailable during the update process", withinUnavailable,
 	},
 	{
+		"EmptyHistory", "A deployment deletes none of its old replica sets that asks for pods, even if they exceed its revisionHistoryLimit.",
+		"pkg/controller/deployment/sync.go: cleanupDeployment skips replica sets with replicas; a paused deployment has old ones", emptyHistory,
+	},
+	{
 		"ReplacedOneByOne", "During a rollout, daemon sets and stateful sets replace no more pods at a time than maxUnavailable, which is 1 by default.",
 		"kubernetes.io/docs: StatefulSet rolling updates wait until an updated pod is Running and Ready; maxUnavailable of a DaemonSet is 1 by default", replacedOneByOne,
 	},

@@ -69,18 +69,15 @@ func surges(d *appsv1.DaemonSet) bool {
 	return rolling != nil && ptr.Deref(rolling.MaxSurge, intstr.FromInt32(0)) != intstr.FromInt32(0)
 }
 
-// withinUnavailable checks replica sets that the deployment controller scales down or deletes against the total replicas of their deployment after that.
+// withinUnavailable checks replica sets that the deployment controller scales down against the total replicas of their deployment after that.
 // It is silent where the controller may have acted on stale replica sets, which is finding 30, too.
 func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 	before, after := both[appsv1.ReplicaSet](old, now)
 	by := s.wrote[rv]
-	if before == nil || by == nil || !strings.HasPrefix(by.Client, managerName) || !s.isBy(deploymentController, by) || ownerOf(before) == "" {
+	if before == nil || after == nil || by == nil || !strings.HasPrefix(by.Client, managerName) || !s.isBy(deploymentController, by) || ownerOf(before) == "" {
 		return ""
 	}
-	asks := int32(0)
-	if after != nil {
-		asks = ptr.Deref(after.Spec.Replicas, 1)
-	}
+	asks := ptr.Deref(after.Spec.Replicas, 1)
 	minimum := s.allowed(by, "deployments.apps", ownerOf(before)).least
 	if asks >= ptr.Deref(before.Spec.Replicas, 1) || s.waited(by) || !s.wasTold(by, setsName, s.rollouts.lost[ownerOf(before)]) {
 		return ""
@@ -98,6 +95,19 @@ func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s scales replica set %s to %d, and those of its deployment then ask for %d pods, but must keep %d", by.Client, nameOf(key), asks, all, minimum)
+}
+
+// emptyHistory checks replica sets that the deployment controller deletes, as old ones that its deployment no longer keeps.
+func emptyHistory(s *store, key string, old, now object, rv int64) string {
+	before, by := deleting[appsv1.ReplicaSet](old, now), s.deletedBy(rv)
+	if before == nil || by == nil || !strings.HasPrefix(by.Client, managerName) || !s.isBy(deploymentController, by) {
+		return ""
+	}
+	asks := ptr.Deref(before.Spec.Replicas, 1)
+	if asks == 0 || !s.wasTold(by, setsName, last{before.UID, s.rollouts.scaled[before.UID]}) {
+		return ""
+	}
+	return fmt.Sprintf("%s deletes replica set %s, which asks for %d pods", by.Client, nameOf(key), asks)
 }
 
 // last identifies a change of an object.

@@ -85,6 +85,25 @@ func at(lines, controller, last string) string {
 	return text + "\nmanager-0 " + controller + " " + last
 }
 
+// A controller deletes a replica set of a deployment.
+func TestEmptyHistory(t *testing.T) {
+	const controller, gone = "deployment-controller", "replicasets/r/x -"
+	for name, row := range map[string]struct {
+		lines, controller, last string
+		broken                  int
+	}{
+		"asks for a pod":                     {setOf("x", 1), controller, gone, 1},
+		"asks for none":                      {setOf("x", 1) + setOf("x", 0), controller, gone, 0},
+		"asks for a pod, which is not known": {setOf("x", 0) + "!" + setOf("x", 1), controller, gone, 0},
+		"by another controller":              {setOf("x", 1), "generic-garbage-collector", gone, 0},
+		"scaled":                             {setOf("x", 1), controller, setOf("x", 0), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, row.last)), "EmptyHistory"))
+		})
+	}
+}
+
 // A deployment of four pods keeps three available.
 func TestWithinUnavailable(t *testing.T) {
 	deployment := func(strategy string) string {
@@ -100,7 +119,6 @@ func TestWithinUnavailable(t *testing.T) {
 	}{
 		"within":                            {rolling + setOf("x", 4) + setOf("y", 1), controller, setOf("x", 2), 0},
 		"beyond":                            {rolling + setOf("x", 4) + setOf("y", 1), controller, setOf("x", 1), 1},
-		"deleted":                           {rolling + setOf("x", 4) + setOf("y", 1), controller, "replicasets/r/x -", 1},
 		"within a percentage":               {share + setOf("x", 4), controller, setOf("x", 2), 0},
 		"beyond a percentage":               {share + setOf("x", 4), controller, setOf("x", 1), 1},
 		"one less, both bounds 0":           {none + setOf("x", 4), controller, setOf("x", 3), 0},
