@@ -97,12 +97,13 @@ func TestClientsAreJudged(t *testing.T) {
 	require.Regexp(t, `s  apiserver-0 +"`, string(log), "with simulated times and the names of processes")
 }
 
-// TestAbandonsAWatch has a client that leaves an open watch unread in both of its lives, of which one is over, and one that closes its watch.
+// TestAbandonsAWatch has a client that leaves an open watch unread in both of its lives, of which one is over, one that closes its watch, one that reads from it, and one that may
+// just be busy.
 func TestAbandonsAWatch(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
-		opens := func(then func(watch.Interface)) func(context.Context, *rest.Config) error {
+		opens := func(space string, then func(watch.Interface)) func(context.Context, *rest.Config) error {
 			return func(ctx context.Context, config *rest.Config) error {
-				opened, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{})
+				opened, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(space).Watch(ctx, metav1.ListOptions{})
 				if err == nil {
 					then(opened)
 					<-ctx.Done()
@@ -110,23 +111,35 @@ func TestAbandonsAWatch(t *testing.T) {
 				return err
 			}
 		}
-		c.Go("forgetful", opens(func(watch.Interface) {}))
-		c.Go("tidy", opens(watch.Interface.Stop))
+		c.Go("forgetful", opens("default", func(watch.Interface) {}))
+		c.Go("tidy", opens("default", watch.Interface.Stop))
+		c.Go("attentive", opens("quiet", func(opened watch.Interface) {
+			for range opened.ResultChan() {
+			}
+		}))
+		write := func(names ...string) { // client-go reads one event ahead
+			for _, name := range names {
+				_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+				require.NoError(t, err)
+				time.Sleep(5 * time.Second)
+			}
+		}
 		time.Sleep(5 * time.Second)
+		write("a", "b")
 		require.NoError(t, c.CrashProgram("forgetful"))
 		require.NoError(t, c.StartProgram("forgetful"))
 		time.Sleep(5 * time.Second)
-		for _, name := range []string{"a", "b"} { // client-go reads one event ahead
-			_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			require.NoError(t, err)
-		}
-		time.Sleep(3 * time.Minute)
+		write("c", "d")
+		time.Sleep(2 * time.Minute)
+		c.Go("busy", opens("default", func(watch.Interface) {}))
+		time.Sleep(5 * time.Second)
+		write("e", "f")
 	})
 }
 
-// A watch that nobody reads any more is said, but neither one that was closed nor one of a life that is over.
+// A watch that nobody reads any more is said, but not one that was closed or is read, one of a life that is over, or one that was read not long ago.
 func TestAbandonedWatchesAreSaid(t *testing.T) {
 	out := fails(t, "", "TestAbandonsAWatch", "-simtest.seeds=1")
 	require.Equal(t, 1, strings.Count(out, "opened a watch"), out)
-	require.Regexp(t, `forgetful \(life 2\) opened a watch of configmaps at 5s, has read nothing from it since 10\.\d+s, and has not closed it: apiserver-0 keeps it open for nobody`, out)
+	require.Regexp(t, `forgetful \(life 2\) opened a watch of configmaps at 1\d\.\d+s, has read nothing from it since 1\d\.\d+s, and has not closed it: apiserver-0 keeps it open for nobody`, out)
 }
