@@ -51,6 +51,8 @@ type Usage struct {
 	Pause time.Duration
 	// Burst is the most actions of a user on one object without a pause: it is deleted and recreated, or changed twice.
 	Burst int
+	// ReactOneIn makes users react to one in so many changes of objects at once; 0 for none.
+	ReactOneIn int
 	// Names is the number of names for objects of a kind in a namespace. The fewer there are, the sooner an
 	// object is changed, or recreated under its name.
 	Names int
@@ -70,22 +72,23 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 		given = simtest.Draw(t, anyOf(groups), "groups")
 	}
 	return Usage{
-		Groups:    given,
-		Pause:     time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{2000, 500, 100}), "milliseconds between two actions of a user")) * time.Millisecond,
-		Burst:     simtest.Draw(t, rapid.SampledFrom([]int{1, 1, 2, 5}), "actions of a user without a pause"),
-		People:    simtest.Draw(t, rapid.IntRange(1, 4), "people"),
-		Names:     simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
-		Manifests: simtest.Draw(t, rapid.IntRange(1, 4), "manifests"),
-		Contents:  simtest.Draw(t, rapid.Uint64(), "their contents"),
-		MilliCPU:  simtest.Draw(t, rapid.SampledFrom([]int64{100, 1000}), "milliCPU of a pod"),
-		MaxPods:   simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
+		Groups:     given,
+		Pause:      time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{2000, 500, 100}), "milliseconds between two actions of a user")) * time.Millisecond,
+		Burst:      simtest.Draw(t, rapid.SampledFrom([]int{1, 1, 2, 5}), "actions of a user without a pause"),
+		ReactOneIn: simtest.Draw(t, rapid.SampledFrom([]int{0, 0, 16, 64}), "changes of objects until a user reacts"),
+		People:     simtest.Draw(t, rapid.IntRange(1, 4), "people"),
+		Names:      simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
+		Manifests:  simtest.Draw(t, rapid.IntRange(1, 4), "manifests"),
+		Contents:   simtest.Draw(t, rapid.Uint64(), "their contents"),
+		MilliCPU:   simtest.Draw(t, rapid.SampledFrom([]int64{100, 1000}), "milliCPU of a pod"),
+		MaxPods:    simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
 	}
 }
 
 // Again returns the usage after convergence: all groups, on the same objects, one action after the other. Cron jobs, which have had
 // their next minute by then, stay suspended.
 func (u Usage) Again() Usage {
-	u.Burst, u.Pause = 1, 500*time.Millisecond
+	u.Burst, u.Pause, u.ReactOneIn = 1, 500*time.Millisecond, 0
 	u.Groups = slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g == CronJobs })
 	return u
 }
@@ -141,6 +144,7 @@ func (p *Plane) Tell(t *simtest.T, usage Usage) {
 			t.Sometimes(name, p.done[name])
 		}
 	}
+	t.Sometimes("a user reacts to a change", p.done[method((*person).actOn)])
 	t.Sometimes("a kubelet evicts a pod", p.befell(func(c *containers) bool { return c.evicted }))
 	t.Sometimes("a kubelet restarts what has failed", p.befell(func(c *containers) bool { return c.restarts > 0 }))
 	t.Sometimes("a pod becomes unready", p.befell(func(c *containers) bool { return c.changes > 0 }))

@@ -45,6 +45,13 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 				}
 			}()
 		}
+		for _, group := range groups {
+			if _, is := reactedTo[group]; is && usage.ReactOneIn > 0 {
+				for _, space := range spaces {
+					go u.react(ctx, group, space, until, func() { p.note((*person).actOn) })
+				}
+			}
+		}
 		if slices.Contains(usage.Groups, Finalizers) {
 			go u.removeAllFinalizers(ctx, until)
 		}

@@ -130,8 +130,8 @@ const maxWatchLag = 2 * time.Minute
 var (
 	parameterWatches  = resourcesParameter("watches")
 	parameterRequests = resourcesParameter("requests")
-	// parameterExtra is from what nobody notices to more than a leader's renew deadline (10 s).
-	parameterExtra = durationParameter("delay", delay, 50*time.Millisecond, 15*time.Second)
+	// parameterExtra is from what nobody notices to more than a leader's renew deadline (10 s) and a node's lease (40 s).
+	parameterExtra = durationParameter("delay", delay, 50*time.Millisecond, 45*time.Second)
 
 	parameterCode = newParameter("code", "401, 429, 500 or 503", func(f *Fault) *int { return &f.Code },
 		func(text string) (int, bool) {
