@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 const maxOff = 2 * time.Minute
 
 // Administer starts to act as administrators do, until a deadline: nodes lose power, are drained,
-// labelled and replaced, and leaders are killed or stopped, if usage has these groups. In the end it restores all
-// nodes, and closes the channel when they accept pods.
+// labelled and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, nodes without power stay so
+// for up to [maxOff] after the deadline, while everything else is calm. In the end it restores all nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
 	a := &administrator{plane: p, cluster: c, client: c.Client()}
 	var actions []func(*administrator, context.Context) error
@@ -37,6 +38,9 @@ func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (do
 			if act(a, context.Background()) == nil { // failed actions are not counted
 				p.note(act)
 			}
+		}
+		if slices.Contains(usage.Groups, Nodes) && rand.IntN(2) == 0 {
+			time.Sleep(upTo(maxOff))
 		}
 		for a.restore(context.Background()) != nil {
 			time.Sleep(time.Second)

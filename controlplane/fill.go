@@ -26,9 +26,10 @@ func Fill(ctx context.Context, client kubernetes.Interface) error {
 	return errors.Join(errs...)
 }
 
-// Overfill creates a pod that fits on no node after [Fill]: a scheduler that wrongly takes room for free binds it.
+// Overfill creates a pod that fits on no node after [Fill]: a scheduler that wrongly takes room for free binds it, as one does that has begun before it knows
+// all pods. Lists have this one before those of Fill.
 func Overfill(ctx context.Context, client kubernetes.Interface) error {
-	return ask(ctx, client, "overfills", 1, nil)
+	return ask(ctx, client, "a-overfills", 1, nil)
 }
 
 // left returns the CPU of a node that no pod requests, in millicores.

@@ -41,7 +41,7 @@ func TestFill(t *testing.T) {
 			}
 			require.Equal(t, row.want, found)
 			require.NoError(t, controlplane.Overfill(t.Context(), client))
-			beyond, err := client.CoreV1().Pods(metav1.NamespaceDefault).Get(t.Context(), "overfills", metav1.GetOptions{})
+			beyond, err := client.CoreV1().Pods(metav1.NamespaceDefault).Get(t.Context(), "a-overfills", metav1.GetOptions{})
 			require.NoError(t, err)
 			require.Equal(t, "1m", beyond.Spec.Containers[0].Resources.Requests.Cpu().String())
 			require.Empty(t, beyond.Spec.NodeSelector)

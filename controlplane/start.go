@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ type Plane struct {
 // is given runs before they start, and the Check that is given runs besides their rules.
 func (p *Plane) Config(config simtest.Config, nodes int) simtest.Config {
 	config.Cache = KubeAPIServer
-	config.Patience = cmp.Or(config.Patience, 10*time.Minute)
+	config.Patience = cmp.Or(config.Patience, resync+2*maxOff)        // nodes may be off at first
 	config.MaxPartition = cmp.Or(config.MaxPartition, 30*time.Second) // a leader loses its lease after 15 s
 	boot, check := config.Boot, config.Check
 	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
@@ -91,11 +92,17 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	}
 }
 
-// Restart kills all controller managers and schedulers, and restarts them: they must list all objects again.
+// Restart kills all controller managers and schedulers, or, in half of the runs, tells them to stop, so that leaders release their leases and the next ones
+// lead at once. Then it restarts them: they must list all objects again.
 func (p *Plane) Restart(c *simtest.Cluster) error {
+	end := []func(string) error{c.CrashProgram, c.StopProgram}[rand.IntN(2)]
+	all := slices.Concat(p.managers, p.schedulers)
+	for _, name := range all {
+		_ = end(name) // fails if it is down
+	}
+	time.Sleep(upTo(time.Second))
 	var errs []error
-	for _, name := range slices.Concat(p.managers, p.schedulers) {
-		_ = c.CrashProgram(name) // fails if it is down
+	for _, name := range all {
 		errs = append(errs, c.StartProgram(name))
 	}
 	return errors.Join(errs...)
