@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +28,7 @@ type informed struct {
 	of                askedOf
 	namespace, labels string
 	begin             func(config *rest.Config, one *informed) (cache.SharedIndexInformer, error)
+	changes           time.Time // until then, some programs stop their informer now and then, and run another one
 
 	mu    sync.Mutex
 	store func() cache.Store
@@ -44,6 +47,7 @@ func (u *usage) informer() *informed {
 		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, "typed") })
 	}
 	one.begin = informerKinds[oneOf(kinds...)]
+	one.changes = oneOf(time.Time{}, u.until)
 	return one
 }
 
@@ -79,18 +83,28 @@ func typedInformer(accept string) func(*rest.Config, *informed) (cache.SharedInd
 
 func (i *informed) tweak(options *metav1.ListOptions) { options.LabelSelector = i.labels }
 
-// run runs the informer until the program ends.
+// run runs one informer after the other, and the last until the program ends.
 func (i *informed) run(ctx context.Context, config *rest.Config) error {
-	informer, err := i.begin(config, i)
-	if err != nil {
-		return err
+	for ctx.Err() == nil {
+		informer, err := i.begin(config, i)
+		if err != nil {
+			return err
+		}
+		i.mu.Lock()
+		i.now = informer.GetStore()
+		i.mu.Unlock()
+		life, stop := ctx, context.CancelFunc(func() {})
+		if left := time.Until(i.changes); left > 0 {
+			life, stop = context.WithTimeout(ctx, min(left, rand.N(maxBrief)))
+		}
+		informer.RunWithContext(life)
+		stop()
 	}
-	i.mu.Lock()
-	i.now = informer.GetStore()
-	i.mu.Unlock()
-	informer.RunWithContext(ctx)
 	return nil
 }
+
+// maxBrief is the longest life of an informer that is followed by another one.
+const maxBrief = 10 * time.Second
 
 // has returns an error unless the informer has exactly the objects of a list.
 func (i *informed) has(list *metav1.PartialObjectMetadataList) error {
