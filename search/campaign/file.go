@@ -44,14 +44,7 @@ func Open(folder string, header Header, each func(Result)) (*File, error) {
 // resume reads the file, truncates an incomplete last line, and writes the header if there is none.
 func (f *File) resume(path string, header Header, each func(Result)) error {
 	var held []Result
-	there, found, end, err := readResults(path, f.file, func(result Result, _ position) error {
-		held = append(held, result)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if found {
+	end, err := readResults(path, f.file, func(there Header) error {
 		difference := there.difference(header)
 		if difference == "" && there.Index != header.Index {
 			difference = fmt.Sprintf("expected shard %s, found %s", header.Shard, there.Shard)
@@ -59,6 +52,10 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 		if difference != "" {
 			return fmt.Errorf("%w: %s is of another campaign: %s; give another --out, or move the file away", ErrResults, path, difference)
 		}
+		return nil
+	}, func(result Result, _ position) { held = append(held, result) })
+	if err != nil {
+		return err
 	}
 	if err := f.file.Truncate(end); err != nil {
 		return fmt.Errorf("cannot write results: %w", err)
@@ -66,7 +63,7 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 	if _, err := f.file.Seek(end, io.SeekStart); err != nil {
 		return fmt.Errorf("cannot write results: %w", err)
 	}
-	if !found {
+	if end == 0 {
 		if err := f.begin(filepath.Dir(path), header); err != nil {
 			return err
 		}
@@ -81,7 +78,7 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 // a campaign whose results were moved away.
 func (f *File) begin(folder string, header Header) error {
 	failures, _ := os.ReadDir(ArtifactsFolder(folder))
-	if results, err := filepath.Glob(filepath.Join(folder, filePattern)); err == nil && len(results) == 1 && len(failures) > 0 {
+	if results, err := filesIn(folder); err == nil && len(results) == 1 && len(failures) > 0 {
 		return fmt.Errorf("%w: expected no artifacts where there are no results, found %d in %s; give another --out, or move them away",
 			ErrResults, len(failures), ArtifactsFolder(folder))
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,25 +35,13 @@ func Merge(paths []string) (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m *Merged
+	m := &Merged{}
 	for _, path := range paths {
-		header, found, err := readHeader(path)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			continue
-		}
-		if m == nil {
-			m = &Merged{header: header, first: path, files: make([]string, header.Count)}
-			m.header.Shard = Whole
-			m.Summary = NewSummary(m.header)
-		}
-		if err := m.add(path, header); err != nil {
+		if err := m.add(path); err != nil {
 			return nil, err
 		}
 	}
-	if m == nil {
+	if m.Summary == nil {
 		return nil, fmt.Errorf("%w: expected results, found nothing in %s yet", ErrResults, strings.Join(paths, ", "))
 	}
 	slices.SortFunc(m.lines, func(a, b line) int { return cmp.Compare(a.seed, b.seed) })
@@ -101,27 +88,31 @@ func filesIn(folder string) ([]string, error) {
 	return found, nil
 }
 
-// readHeader reads the first line of a file. It returns false for a file whose shard has not
-// written it yet.
-func readHeader(path string) (header Header, found bool, err error) {
+// add adds the results of one shard, if it has written its header yet.
+func (m *Merged) add(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return header, false, fmt.Errorf("%w: %w", ErrResults, err)
+		return fmt.Errorf("%w: %w", ErrResults, err)
 	}
 	defer file.Close()
-	first, err := bufio.NewReader(file).ReadBytes('\n')
-	if errors.Is(err, io.EOF) {
-		return header, false, nil
-	}
-	if err != nil {
-		return header, false, fmt.Errorf("%w: %s: %w", ErrResults, path, err)
-	}
-	header, err = parseHeader(path, first)
-	return header, true, err
+	var shard int
+	_, err = readResults(path, file, func(header Header) error {
+		shard = header.Index
+		return m.begin(path, header)
+	}, func(result Result, at position) {
+		m.Add(result, filepath.Dir(path))
+		m.lines = append(m.lines, line{result.Seed, shard, at})
+	})
+	return err
 }
 
-// add adds the results of one shard.
-func (m *Merged) add(path string, header Header) error {
+// begin notes the file of a shard. The first one decides which campaign this is.
+func (m *Merged) begin(path string, header Header) error {
+	if m.Summary == nil {
+		m.header, m.first, m.files = header, path, make([]string, header.Count)
+		m.header.Shard = Whole
+		m.Summary = NewSummary(m.header)
+	}
 	wanted := m.header
 	wanted.Count = len(m.files)
 	if difference := header.difference(wanted); difference != "" {
@@ -131,17 +122,7 @@ func (m *Merged) add(path string, header Header) error {
 		return fmt.Errorf("%w: expected the results of shard %s once, found them in %s and in %s", ErrResults, header.Shard, other, path)
 	}
 	m.files[header.Index-1] = path
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrResults, err)
-	}
-	defer file.Close()
-	_, _, _, err = readResults(path, file, func(result Result, at position) error {
-		m.Add(result, filepath.Dir(path))
-		m.lines = append(m.lines, line{result.Seed, header.Index, at})
-		return nil
-	})
-	return err
+	return nil
 }
 
 // findMissing lists the shards without a file, and the lowest seeds without a result. It requires
