@@ -23,9 +23,6 @@ type Signature struct {
 	Shape string `json:"shape"`
 }
 
-// String returns the signature as one line.
-func (s Signature) String() string { return s.Guarantee + ", " + s.Place + ": " + s.Shape }
-
 func (s Signature) compare(other Signature) int {
 	return cmp.Or(
 		cmp.Compare(rank(s.Guarantee), rank(other.Guarantee)), cmp.Compare(s.Guarantee, other.Guarantee),
