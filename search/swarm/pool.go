@@ -52,9 +52,6 @@ func (p *Pool) Do(ctx context.Context, job Job) (Answer, error) {
 		defer func() { <-p.slots }()
 	}
 	answer, err := p.retry(ctx, job)
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if ctx.Err() != nil && err != nil {
 		err = ctx.Err()
 	}
