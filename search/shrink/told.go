@@ -35,7 +35,7 @@ func (s *search) told() {
 			{s.before, nil}, {s.before, before},
 		} {
 			c := s.best.withSteps(slices.DeleteFunc(s.best.steps(), func(t taken) bool { return !guess.keeps(t) }))
-			if c = c.withPlan(guess.plan).endingBy(shows); !same(c, s.best) {
+			if c = c.withPlan(guess.plan).endingBy(shows); c.key() != s.best.key() {
 				candidates = append(candidates, c)
 			}
 		}
