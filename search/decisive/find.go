@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchsim/watchsim/search/parallel"
@@ -67,7 +68,7 @@ type finder struct {
 	tape    []byte
 	choices []choice
 
-	tried int
+	tried atomic.Int64
 	err   error
 }
 
@@ -91,7 +92,7 @@ func Find(ctx context.Context, config Config, failing shrink.Case) (Found, shrin
 		}
 		f.singly(&found)
 	}
-	found.Tried = f.tried
+	found.Tried = int(f.tried.Load())
 	if f.err != nil {
 		return Found{}, shrink.Case{}, f.err
 	}
@@ -201,38 +202,31 @@ func (f *finder) singly(found *Found) {
 // broken says for each tape whether it breaks the guarantee; nil if the budget is used up or a
 // worker failed. Adjacent tapes share the run up to where they diverge.
 func (f *finder) broken(tapes [][]byte) []bool {
-	outcomes := make([]bool, 0, len(tapes))
-	shares := slices.Collect(slices.Chunk(tapes, max(1, (len(tapes)+f.Workers-1)/f.Workers)))
-	all := make([][]shrink.Outcome, len(shares))
-	share := -1
-	err := parallel.Run(f.ctx, f.Workers,
-		func() (int, bool) { share++; return share, share < len(shares) },
-		func(ctx context.Context, share int) ([]shrink.Outcome, error) {
-			var candidates []shrink.Case
-			for _, tape := range shares[share] {
-				candidate := f.failing
-				candidate.Tape = tape
-				candidates = append(candidates, candidate)
-			}
-			tried, err := f.Try(ctx, candidates, false)
-			if errors.Is(err, swarm.ErrDied) {
-				// A candidate whose worker died breaks nothing.
-				return make([]shrink.Outcome, len(candidates)), nil
-			}
-			return tried, err
-		},
-		func(share int, tried []shrink.Outcome) error {
-			all[share] = tried
-			f.tried += len(shares[share])
-			return nil
-		})
+	outcomes := make([]bool, len(tapes))
+	each := max(1, (len(tapes)+f.Workers-1)/f.Workers)
+	var shares []int // where each share of the tapes begins
+	for first := 0; first < len(tapes); first += each {
+		shares = append(shares, first)
+	}
+	err := parallel.Each(f.ctx, f.Workers, shares, func(ctx context.Context, first int) error {
+		var candidates []shrink.Case
+		for _, tape := range tapes[first:min(first+each, len(tapes))] {
+			candidate := f.failing
+			candidate.Tape = tape
+			candidates = append(candidates, candidate)
+		}
+		tried, err := f.Try(ctx, candidates, false)
+		if err != nil && !errors.Is(err, swarm.ErrDied) { // a candidate whose worker died breaks nothing
+			return err
+		}
+		f.tried.Add(int64(len(candidates)))
+		for i, outcome := range tried {
+			outcomes[first+i] = outcome.Broken
+		}
+		return nil
+	})
 	if err != nil && f.ctx.Err() == nil {
 		f.err = errors.Join(f.err, err)
-	}
-	for _, tried := range all {
-		for _, outcome := range tried {
-			outcomes = append(outcomes, outcome.Broken)
-		}
 	}
 	if f.ctx.Err() != nil || f.err != nil {
 		return nil
