@@ -47,8 +47,7 @@ func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
 	spec, err := scenario.Named("calm")
 	require.NoError(t, err)
 	spec.Target, spec.Seed, spec.Duration, spec.Operations = "cacher", 7, scenario.MinDuration, 5
-	limits := swarm.DefaultLimits()
-	limits.Workers = 1
+	limits := swarm.DefaultLimits().WithWorkers(1)
 	pool := swarm.NewPool(itself(t), limits)
 	defer pool.Close()
 	do := func(job swarm.Job) swarm.Answer {

@@ -171,7 +171,7 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	if err != nil {
 		return explained, run, err
 	}
-	pool := swarm.NewPool(binary, workerLimits(f.workers))
+	pool := swarm.NewPool(binary, swarm.DefaultLimits().WithWorkers(f.workers))
 	defer pool.Close()
 	shows, _ := moments(folder, guarantee)
 	lastBefore := sort.Search(len(decisions), func(i int) bool { return decisions[i].At > recorded.Began+shows })

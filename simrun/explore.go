@@ -166,7 +166,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	limits := workerLimits(f.workers)
+	limits := swarm.DefaultLimits().WithWorkers(f.workers)
 	binary, err := binaryFor(command.ErrOrStderr(), spec)
 	if err != nil {
 		return err

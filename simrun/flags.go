@@ -102,13 +102,6 @@ func registerVerbose(command *cobra.Command, verbose *bool) {
 	command.Flags().BoolVarP(verbose, "verbose", "v", false, "say all that is known of a run: coverage, faults, and planned faults that did not fire")
 }
 
-// workerLimits are the usual limits for a number of workers.
-func workerLimits(workers int) swarm.Limits {
-	limits := swarm.DefaultLimits()
-	limits.Workers = workers
-	return limits
-}
-
 // spec turns the flags into a spec without a seed.
 func (f *runFlags) spec() (scenario.Spec, error) {
 	usual := scenario.Default
@@ -304,7 +297,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 	if err := spec.Validate(); err != nil {
 		return swarm.Config{}, f.ofPlan(err)
 	}
-	limits := workerLimits(int(min(uint64(f.workers), last-first+1)))
+	limits := swarm.DefaultLimits().WithWorkers(int(min(uint64(f.workers), last-first+1)))
 	binary, err := binaryFor(notes, spec)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,

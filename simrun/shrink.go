@@ -113,7 +113,7 @@ func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 
 // search shrinks the run and shows progress on standard error.
 func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink.Case) (shrink.Result, time.Duration, error) {
-	pool := swarm.NewPool(binary, workerLimits(f.workers))
+	pool := swarm.NewPool(binary, swarm.DefaultLimits().WithWorkers(f.workers))
 	defer pool.Close()
 	notes := command.ErrOrStderr()
 	fmt.Fprintf(notes, "keeping %s broken; %d workers, %v of real time; Ctrl-C keeps the best so far\n", f.guarantee, f.workers, f.budget)

@@ -26,8 +26,7 @@ done
 }
 
 func TestPoolReusesWorkersOfAKind(t *testing.T) {
-	limits := DefaultLimits()
-	limits.Workers = 2
+	limits := DefaultLimits().WithWorkers(2)
 	pool := NewPool(scriptedWorker(t), limits)
 	defer pool.Close()
 	do := func(job Job) (pid string) {
@@ -71,9 +70,7 @@ func TestPoolReplacesADeadWorkerOnce(t *testing.T) {
 
 // TestPoolEndsWithItsContext: while a job is done, and while one waits for a slot.
 func TestPoolEndsWithItsContext(t *testing.T) {
-	limits := DefaultLimits()
-	limits.Workers = 1
-	pool := NewPool(scriptedWorker(t), limits)
+	pool := NewPool(scriptedWorker(t), DefaultLimits().WithWorkers(1))
 	defer pool.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

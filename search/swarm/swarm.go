@@ -27,6 +27,12 @@ type Limits struct {
 // DefaultLimits returns limits that use all cores.
 func DefaultLimits() Limits { return Limits{Workers: runtime.NumCPU(), Run: fork.DefaultLimits} }
 
+// WithWorkers returns the limits with that many workers.
+func (l Limits) WithWorkers(workers int) Limits {
+	l.Workers = workers
+	return l
+}
+
 // String lists the limits for a banner.
 func (l Limits) String() string { return fmt.Sprintf("%d; %s", l.Workers, l.Run) }
 

@@ -115,9 +115,7 @@ func (r record) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid()
 // inOrder runs seeds one after the other in one worker, and keeps their traces. The caller
 // closes the records, also after an error.
 func inOrder(ctx context.Context, config Config, seeds []uint64) (records []record, err error) {
-	limits := config.Limits
-	limits.Workers = 1
-	pool := NewPool(config.Binary, limits)
+	pool := NewPool(config.Binary, config.Limits.WithWorkers(1))
 	defer pool.Close()
 	for _, seed := range seeds {
 		kept := record{seed: seed}

@@ -293,9 +293,7 @@ func (h *hunter) withPool(hunt func() error) error {
 	if err != nil {
 		return err
 	}
-	limits := swarm.DefaultLimits()
-	limits.Workers = h.options.jobs
-	pool := swarm.NewPool(binary, limits)
+	pool := swarm.NewPool(binary, swarm.DefaultLimits().WithWorkers(h.options.jobs))
 	defer pool.Close()
 	h.run, h.spec = runsIn(pool), asked(binary)
 	return hunt()

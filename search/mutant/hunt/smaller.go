@@ -90,8 +90,7 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 func shrunk(ctx context.Context, binary string, m mutant.Mutant, spec scenario.Spec, found result) (smaller, error) {
 	s := smaller{Seed: found.Found, Guarantee: found.Guarantees[0]}
 	spec = spec.WithSeed(found.Found)
-	limits := swarm.DefaultLimits()
-	limits.Workers = shrinkWorkers
+	limits := swarm.DefaultLimits().WithWorkers(shrinkWorkers)
 	on := environment(m.Name, spec.Target)
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
@@ -134,10 +133,8 @@ func processor() (used time.Duration) {
 
 // replay repeats a run in fresh processes and counts how often it was the same.
 func (s *smaller) replay(ctx context.Context, binary string, job swarm.Job, first swarm.Answer) error {
-	limits := swarm.DefaultLimits()
-	limits.Workers = 1
 	for range replayProcesses {
-		fresh := swarm.NewPool(binary, limits)
+		fresh := swarm.NewPool(binary, swarm.DefaultLimits().WithWorkers(1))
 		for range replaysEach {
 			again, err := fresh.Do(ctx, job)
 			if err != nil {
