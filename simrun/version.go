@@ -2,9 +2,7 @@ package simrun
 
 import (
 	"cmp"
-	"fmt"
 	"runtime/debug"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +20,6 @@ func versionCommand() *cobra.Command {
 		Example: "  simrun version",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
 			build := scenario.CurrentBuild()
 			version := "(devel)"
 			if info, ok := debug.ReadBuildInfo(); ok {
@@ -36,15 +33,12 @@ func versionCommand() *cobra.Command {
 			if sim.Available() != nil {
 				edits += ", not in this binary: it builds another one with it when it has to simulate"
 			}
-			for _, row := range [][2]string{
+			return printList(command.OutOrStdout(), []named{
 				{"simrun", version}, {"commit", commit}, {"go", build.Go},
 				{"kubernetes", "k8s.io/apiserver " + build.Modules["k8s.io/apiserver"]},
 				{"etcd", "go.etcd.io/etcd/server/v3 " + build.Modules["go.etcd.io/etcd/server/v3"]},
 				{"overlay", edits},
-			} {
-				fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
-			}
-			return table.Flush()
+			})
 		},
 	}
 }
