@@ -74,21 +74,24 @@ func kindsCommand() *cobra.Command {
 		Long: "kinds lists what a plan is made of. A plan has one fault a line. A fault begins at a time, or when a\n" +
 			"process gets to a point for the N-th time within a span of time; all its parameters are required:\n\n" +
 			"  " + strings.ReplaceAll(strings.TrimSpace(examplePlan), "\n", "\n  "),
-		Example: "  simrun kinds\n  simrun kinds compaction partition\n  simrun --seed 7 --faults plan.txt",
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return kindNames(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Example:           "  simrun kinds\n  simrun kinds compaction partition\n  simrun --seed 7 --faults plan.txt",
+		ValidArgsFunction: completing(kindNames),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			out := command.OutOrStdout()
 			if len(arguments) == 0 {
 				fmt.Fprintf(out, "%s\n", command.Long)
-				arguments = kindNames()
-				defer printPoints(out)
+				for _, kind := range faults.Kinds() {
+					printKind(out, kind)
+				}
+				printPoints(out)
+				return nil
 			}
 			for _, name := range arguments {
-				if err := printKind(out, name); err != nil {
-					return err
+				kind, known := faults.Lookup(name)
+				if !known {
+					return checkName("kind", name, kindNames())
 				}
+				printKind(out, kind)
 			}
 			return nil
 		},
@@ -103,18 +106,7 @@ at 20s partition from=apiserver-0 to=etcd-0 for=4s
 between 35s and 40s on list 1 of apiserver-0 compaction revision=deletion
 `
 
-func kindNames() (names []string) {
-	for _, kind := range faults.Kinds() {
-		names = append(names, kind.Name)
-	}
-	return names
-}
-
-func printKind(out io.Writer, name string) error {
-	kind, known := faults.Lookup(name)
-	if !known {
-		return checkName("kind", name, faultNames()[3:])
-	}
+func printKind(out io.Writer, kind faults.Kind) {
 	fmt.Fprintf(out, "\n%s", kind.Name)
 	for _, parameter := range kind.Parameters {
 		fmt.Fprintf(out, " %s=...", parameter.Name)
@@ -123,7 +115,6 @@ func printKind(out io.Writer, name string) error {
 	for _, parameter := range kind.Parameters {
 		fmt.Fprintf(out, "    %-10s %s\n", parameter.Name, parameter.Expects)
 	}
-	return nil
 }
 
 func printPoints(out io.Writer) {

@@ -49,22 +49,28 @@ func mutantNames() []named {
 	return namesOf(mutant.Everything(), func(m mutant.Mutant) named { return named{m.Name, m.Summary} })
 }
 
+func kindNames() []named {
+	return namesOf(faults.Kinds(), func(kind faults.Kind) named { return named{kind.Name, kind.Doc} })
+}
+
 func faultNames() []named {
-	return append([]named{{"all", "any kind, as the seed says"}, {"every", "each kind at least once"}, {"none", "no faults"}},
-		namesOf(faults.Kinds(), func(kind faults.Kind) named { return named{kind.Name, kind.Doc} })...)
+	return append([]named{{"all", "any kind, as the seed says"}, {"every", "each kind at least once"}, {"none", "no faults"}}, kindNames()...)
 }
 
 // complete registers shell completion for the values of a flag.
 func complete(command *cobra.Command, flag string, names func() []named) {
-	err := command.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var choices []string
+	if err := command.RegisterFlagCompletionFunc(flag, completing(names)); err != nil {
+		panic(err) // the flag's name is wrong
+	}
+}
+
+// completing returns a function that completes to one of the names.
+func completing(names func() []named) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (choices []string, _ cobra.ShellCompDirective) {
 		for _, n := range names() {
 			choices = append(choices, cobra.CompletionWithDesc(n.name, n.summary))
 		}
 		return choices, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		panic(err) // the flag's name is wrong
 	}
 }
 
