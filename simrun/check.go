@@ -79,7 +79,5 @@ func check(command *cobra.Command, paths []string, config linearizability.Config
 			fmt.Fprintf(errs, "simrun: %s\n", verdict.Error)
 		}
 	}
-	return map[judge.Severity]error{
-		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed), judge.Unreadable: exit(exitUsage),
-	}[worst]
+	return seedsExit(worst == judge.Failed, worst == judge.Unreadable, worst == judge.Inconclusive)
 }

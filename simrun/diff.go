@@ -78,13 +78,13 @@ func diffRuns(out io.Writer, a, b string) (same bool, err error) {
 		different = append(different, "built from: "+strings.NewReplacer(" then,", " and", " now", "").Replace(difference))
 	}
 	for _, text := range different {
-		fmt.Fprintln(out, explain.Wrap(2, text))
+		say(out, "%s", text)
 	}
 	if one.Hash == two.Hash {
-		fmt.Fprintln(out, explain.Wrap(2, "the runs have the same hash, "+one.Hash))
+		say(out, "the runs have the same hash, %s", one.Hash)
 		return len(different) == 0, nil
 	}
-	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the hashes are %s and %s", one.Hash, two.Hash)))
+	say(out, "the hashes are %s and %s", one.Hash, two.Hash)
 	return false, diffDecisions(out, a, b)
 }
 
@@ -132,7 +132,7 @@ func diffDecisions(out io.Writer, a, b string) error {
 	one, errA := scenario.Decisions(a)
 	two, errB := scenario.Decisions(b)
 	if errors.Is(errA, fs.ErrNotExist) || errors.Is(errB, fs.ErrNotExist) {
-		fmt.Fprintln(out, explain.Wrap(2, "a folder lacks decisions.txt, so that their first divergence is not known"))
+		say(out, "a folder lacks decisions.txt, so that their first divergence is not known")
 		return nil
 	}
 	if err := errors.Join(errA, errB); err != nil {
@@ -140,10 +140,10 @@ func diffDecisions(out io.Writer, a, b string) error {
 	}
 	at, differ := sim.Divergence(one, two)
 	if !differ {
-		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first %d decisions are the same, which is all that the folders have", len(one))))
+		say(out, "the first %d decisions are the same, which is all that the folders have", len(one))
 		return nil
 	}
-	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first divergence is after %d decisions that are the same", at)))
+	say(out, "the first divergence is after %d decisions that are the same", at)
 	fmt.Fprintf(out, "\n%s\n", beside(a, b, linesAround(one, at, sim.Decision.String), linesAround(two, at, sim.Decision.String)))
 	return nil
 }
@@ -184,10 +184,10 @@ func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 		at++
 	}
 	if at == len(one) && at == len(two) {
-		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the histories are the same, all %d moments of them", at)))
+		say(out, "the histories are the same, all %d moments of them", at)
 		return true, nil
 	}
-	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first divergence is after %d moments that are the same, of %d and %d", at, len(one), len(two))))
+	say(out, "the first divergence is after %d moments that are the same, of %d and %d", at, len(one), len(two))
 	fmt.Fprintf(out, "\n%s", beside(a, b, linesAround(one, at, explain.Line), linesAround(two, at, explain.Line)))
 	return false, nil
 }

@@ -97,9 +97,7 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 			return err
 		}
 	}
-	return map[judge.Severity]error{
-		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed),
-	}[verdict.Severity()]
+	return outcomeExit(verdict.Outcome)
 }
 
 // judged is the verdict on the history at a path, however little it holds.
@@ -113,9 +111,6 @@ func judged(path string, stdin io.Reader) judge.Verdict {
 // folder; --out keeps the smaller run.
 func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee string) error {
 	out := command.OutOrStdout()
-	say := func(format string, arguments ...any) {
-		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf(format, arguments...)))
-	}
 	recorded, binary, err := recordedRun(command.ErrOrStderr(), folder)
 	if err != nil {
 		return err
@@ -128,17 +123,17 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 	if recorded.Spec.Reduced == nil {
 		whole := recorded
 		if recorded, folder, err = f.smaller(command, binary, whole, folder, guarantee, temporary.path); errors.Is(err, shrink.ErrNotBroken) {
-			say("The run does not break %s when it is run again, so that its decisions cannot be told apart: is the code or the toolchain another one than when it was recorded?", guarantee)
+			say(out, "The run does not break %s when it is run again, so that its decisions cannot be told apart: is the code or the toolchain another one than when it was recorded?", guarantee)
 			return exit(exitInconclusive)
 		}
 		if err != nil {
 			return err
 		}
 		if recorded.Spec.Reduced == nil {
-			say("The run could not be made smaller within %v, and in a whole run any change makes everything after it another run: which of its decisions matter is not known. A longer --budget may help.", f.budget)
+			say(out, "The run could not be made smaller within %v, and in a whole run any change makes everything after it another run: which of its decisions matter is not known. A longer --budget may help.", f.budget)
 			return nil
 		}
-		say("The decisions are those of a smaller run that breaks %s; --out keeps it.", recorded.Spec.Reduced.Guarantee)
+		say(out, "The decisions are those of a smaller run that breaks %s; --out keeps it.", recorded.Spec.Reduced.Guarantee)
 	}
 	guarantee = cmp.Or(recorded.Spec.Reduced.Guarantee, guarantee)
 	explained, calmer, err := f.decisive(command, binary, recorded, folder, guarantee, filepath.Join(temporary.path, "calmer"))
@@ -158,7 +153,7 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 	if err != nil {
 		return err
 	}
-	say("The smaller run is in %s.", shown(kept.Verdict.Folder))
+	say(out, "The smaller run is in %s.", shown(kept.Verdict.Folder))
 	return scenario.WriteDecisive(kept.Verdict.Folder, append(content, '\n'))
 }
 

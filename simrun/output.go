@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/traces"
 )
 
@@ -46,6 +47,11 @@ func paint(w io.Writer, report string) string {
 	})
 	report = violationText.ReplaceAllString(report, "$1\x1b[1m$2\x1b[0m")
 	return drawnMark.ReplaceAllString(report, "$1\x1b[31m>>\x1b[0m")
+}
+
+// say prints a sentence of a report for people.
+func say(out io.Writer, format string, arguments ...any) {
+	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf(format, arguments...)))
 }
 
 // shown is the shortest form of a path, relative to here if possible.

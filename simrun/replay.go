@@ -13,7 +13,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/shrink"
 	"github.com/watchsim/watchsim/search/swarm"
@@ -140,7 +139,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	fmt.Fprintf(out, "%s\n", paint(out, answer.Report))
 	if len(f.branches) > 0 {
 		fmt.Fprintf(out, "  another run than the recorded one from its first branch on\n  artifacts in %s\n", again)
-		return outcomeExit(answer.Verdict)
+		return outcomeExit(answer.Verdict.Outcome)
 	}
 	if answer.Diverged || answer.Verdict.Hash != recorded.Hash {
 		why := fmt.Sprintf("expected the hash %s, found %s", recorded.Hash, answer.Verdict.Hash)
@@ -160,7 +159,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		return differs(out, recorded.Spec, answer.Verdict)
 	}
 	fmt.Fprintf(out, "  the hash agrees: %s\n  artifacts in %s\n", recorded.Hash, again)
-	return outcomeExit(answer.Verdict)
+	return outcomeExit(answer.Verdict.Outcome)
 }
 
 // branch adds branches to a recorded run, which then follows its seed instead of its tape, and
@@ -184,9 +183,9 @@ func (f *replayFlags) branch(folder string, recorded *scenario.Recorded) (string
 	return filepath.Join(filepath.Dir(absolute), recorded.Spec.Name()), err
 }
 
-// outcomeExit turns the verdict on a run into an exit code.
-func outcomeExit(verdict scenario.Verdict) error {
-	return seedsExit(verdict.Outcome == linearizability.Failed, false, verdict.Outcome != linearizability.Passed)
+// outcomeExit turns the outcome of a verdict into an exit code.
+func outcomeExit(outcome linearizability.Outcome) error {
+	return seedsExit(outcome == linearizability.Failed, false, outcome != linearizability.Passed)
 }
 
 // died reports a replay whose worker died in the middle of it.
@@ -209,7 +208,7 @@ func died(out io.Writer, recorded scenario.Recorded, again string, err error) er
 // was doing.
 func firstDifference(out io.Writer, folder, again string, build scenario.Build) error {
 	for _, difference := range build.Differences(scenario.CurrentBuild()) {
-		fmt.Fprintln(out, explain.Wrap(2, "built from: "+difference))
+		say(out, "built from: %s", difference)
 	}
 	return diffDecisions(out, folder, again)
 }

@@ -233,12 +233,13 @@ func (t *tally) finish(problem error, interrupted bool, elapsed time.Duration) e
 	return seedsExit(failed > 0, t.undetermined > 0, inconclusive > 0 || t.done < t.total)
 }
 
-// seedsExit is the exit code for the seeds' outcomes.
-func seedsExit(failed, undetermined, undecided bool) error {
+// seedsExit is the exit code for the outcomes of seeds or histories: whether one failed, was two
+// different runs or cannot be read, or is not decided.
+func seedsExit(failed, unusable, undecided bool) error {
 	switch {
 	case failed:
 		return exit(exitFailed)
-	case undetermined:
+	case unusable:
 		return exit(exitUsage)
 	case undecided:
 		return exit(exitInconclusive)
