@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,8 +10,7 @@ import (
 )
 
 // A stand-in for the tests' binary: three seeds, the second of which fails with any mutant, and the last of which changes with "acts".
-const threeSeeds = `#!/bin/sh
-for argument; do
+const threeSeeds = `for argument; do
 	case $argument in
 	-simtest.report=*) report=${argument#*=} ;;
 	-simtest.seeds=3-3) last=yes ;;
@@ -32,10 +29,8 @@ fi
 func TestMutantsThatChangeNoRunAreNamed(t *testing.T) {
 	h := newHunter(t, failing(), failing())
 	h.options.probe, h.options.jobs, h.options.target = 3, 1, "controlplane"
-	binary := filepath.Join(t.TempDir(), "stand-in")
-	require.NoError(t, os.WriteFile(binary, []byte(threeSeeds), 0o755))
 	target := &selfbuild.Tested{Name: "controlplane", Scenarios: []selfbuild.TestedScenario{{Test: "TestAny"}}}
-	without, err := h.testedEffects(t.Context(), binary, target, []mutant.Mutant{{Name: "acts"}, {Name: "idles"}, {Name: "unbooted"}})
+	without, err := h.testedEffects(t.Context(), script(t, threeSeeds), target, []mutant.Mutant{{Name: "acts"}, {Name: "idles"}, {Name: "unbooted"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"idles changes no run"}, without)
 	require.Equal(t, `acts             changes 1 of 3 runs of TestAny

@@ -82,6 +82,14 @@ func named(_ context.Context, m mutant.Mutant) (scenario.Spec, error) {
 	return scenario.Named(m.Hunt[1])
 }
 
+// script writes a program for the shell that stands in for a binary, and returns its path.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "stand-in")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
+	return path
+}
+
 // tried returns a trial of a hunter.
 func tried(t *testing.T, h *hunter, m mutant.Mutant, number, seeds int) result {
 	t.Helper()

@@ -2,28 +2,22 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// fakeSimrun writes a script that acts as simrun, whose replays say something: of three
-// seeds one passes, one fails, and one kills its worker before it has a tape.
+// fakeSimrun acts as simrun, whose replays say something: of three seeds one passes, one fails, and
+// one kills its worker before it has a tape.
 func fakeSimrun(t *testing.T, says string) string {
-	path := filepath.Join(t.TempDir(), "simrun")
-	script := `#!/bin/sh
-if [ "$1" = replay ]; then echo "  ` + says + `"; exit 1; fi
+	return script(t, `if [ "$1" = replay ]; then echo "  `+says+`"; exit 1; fi
 while [ "$1" != --out ]; do shift; done
 for run in 1-passed 2-failed 3-failed; do
 	mkdir -p "$2/$run"; echo "{\"verdict\": \"${run#*-}\"}" >"$2/$run/verdict.json"
 done
 touch "$2/1-passed/tape.bin" "$2/2-failed/tape.bin"
 exit 1
-`
-	require.NoError(t, os.WriteFile(path, []byte(script), 0o700))
-	return path
+`)
 }
 
 func TestReplays(t *testing.T) {
