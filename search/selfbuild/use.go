@@ -1,6 +1,7 @@
 package selfbuild
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,12 +99,7 @@ func readModFile(path string) (*modfile.File, error) {
 }
 
 // value returns the version or folder.
-func (u Use) value() string {
-	if u.Folder != "" {
-		return u.Folder
-	}
-	return u.Version
-}
+func (u Use) value() string { return cmp.Or(u.Folder, u.Version) }
 
 // String returns the text that ParseUses accepts, in whatever folder the process is.
 func (u Use) String() string { return u.Module + "=" + u.value() }
