@@ -51,23 +51,20 @@ func lockFolder(path string) (*os.File, error) {
 // sweepAge is the minimum age of a folder that is swept: by then its owner has locked it.
 const sweepAge = time.Minute
 
-// sweep removes temporary folders that killed commands of this user have left, from the temporary
-// and the shared-memory file systems.
+// sweep removes temporary folders that killed commands of this user have left.
 func sweep() {
-	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
-		entries, _ := os.ReadDir(parent)
-		for _, entry := range entries {
-			info, err := entry.Info()
-			if err != nil || !entry.IsDir() || !strings.HasPrefix(entry.Name(), scratchPrefix) || time.Since(info.ModTime()) < sweepAge {
-				continue
-			}
-			if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
-				continue
-			}
-			path := filepath.Join(parent, entry.Name())
-			if lock, err := lockFolder(path); err == nil {
-				scratch{path, lock}.remove()
-			}
+	entries, _ := os.ReadDir(os.TempDir())
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !entry.IsDir() || !strings.HasPrefix(entry.Name(), scratchPrefix) || time.Since(info.ModTime()) < sweepAge {
+			continue
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
+			continue
+		}
+		path := filepath.Join(os.TempDir(), entry.Name())
+		if lock, err := lockFolder(path); err == nil {
+			scratch{path, lock}.remove()
 		}
 	}
 }
