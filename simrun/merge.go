@@ -24,12 +24,7 @@ func mergeCommand() *cobra.Command {
 			"It exits with 1 if a seed failed, with 2 if the files do not belong together, and with 3 if results\n" +
 			"are missing or inconclusive.",
 		Example: "  simrun merge out\n  simrun merge --json -o merged.jsonl out",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) == 0 {
-				return errors.New("expected the results of shards, found none; try `simrun merge out`")
-			}
-			return nil
-		},
+		Args:    some("expected the results of shards, found none; try `simrun merge out`"),
 		RunE: func(command *cobra.Command, paths []string) error {
 			merged, err := campaign.Merge(paths)
 			if err != nil {

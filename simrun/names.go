@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,6 +138,16 @@ func expecting(number int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) != number {
 			return fmt.Errorf("expected %s, found %s", what, model.Plural(len(arguments), "argument"))
+		}
+		return nil
+	}
+}
+
+// some returns a check of the arguments of a command that takes one or more; missing is the error for none.
+func some(missing string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if len(arguments) == 0 {
+			return errors.New(missing)
 		}
 		return nil
 	}

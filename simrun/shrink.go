@@ -85,7 +85,7 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 	if err != nil {
 		return err
 	}
-	f.report(command.OutOrStdout(), result, answer, took, folder)
+	f.report(command.OutOrStdout(), result, answer, took)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, o
 }
 
 // report prints what was left out, and how to see the smaller run.
-func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.Answer, took time.Duration, folder string) {
+func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.Answer, took time.Duration) {
 	fmt.Fprintf(out, "%s\n", paint(out, answer.Report))
 	before, after := result.Before, answer.Details
 	row := func(what string, was, is int) { fmt.Fprintf(out, "  %-22s %7d -> %d\n", what, was, is) }

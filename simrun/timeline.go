@@ -2,7 +2,6 @@ package simrun
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -28,12 +27,7 @@ func timelineCommand() *cobra.Command {
 			"It exits with 0 once the page is written, whatever the verdict; `simrun check` has that as its exit code.",
 		Example: "  simrun timeline out/cacher-minute-7\n  simrun timeline -o page.html history.jsonl\n" +
 			"  simrun timeline seed-7-pods.jsonl seed-7-replicasets.apps.jsonl seed-7-nodes.jsonl",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) == 0 {
-				return errors.New("expected histories to draw, found none; try `simrun timeline out/FOLDER`")
-			}
-			return nil
-		},
+		Args: some("expected histories to draw, found none; try `simrun timeline out/FOLDER`"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return drawTimeline(command, arguments, out)
 		},
