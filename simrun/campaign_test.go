@@ -69,6 +69,7 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 
 	// The second shard is that of a pod.
 	t.Setenv(campaign.CompletionIndexVariable, "1")
+	refused(t, "expected their number in --shards", "campaign", "--seeds", "1-12")
 	campaignExits(t, exitFailed, divided, append(forgetfulCampaign, "--shards", "2")...)
 
 	code, summary, lines := mergedIn(t, divided)

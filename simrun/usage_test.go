@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/watchsim/watchsim/search/campaign"
 )
 
 // requireRefused checks for exit code 2 and one sentence.
@@ -177,16 +175,5 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 			code, stdout, stderr := runHere(strings.Fields(row.arguments)...)
 			requireRefused(t, row.says, code, stdout, stderr)
 		})
-	}
-}
-
-// In a pod, the shard must be the pod's.
-func TestThePodOfAShardIsChecked(t *testing.T) {
-	for _, row := range []struct{ arguments, index, says string }{
-		{"campaign --seeds 1-9", "2", "expected their number in --shards"},
-		{"campaign --seeds 1-9 --shards 2", "2", "expected 0 to 1 for 2 shards"},
-	} {
-		t.Setenv(campaign.CompletionIndexVariable, row.index)
-		refused(t, row.says, strings.Fields(row.arguments)...)
 	}
 }
