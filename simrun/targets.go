@@ -14,12 +14,10 @@ import (
 var targets = []Target{
 	{Name: "cacher", Summary: "the project's own watch cache over k8s.io/apiserver's etcd3 store", New: cacher.New},
 	{Name: "kubernetes", Summary: "k8s.io/apiserver's etcd3 store and Cacher, unmodified", New: newKubernetes},
-	{Name: "etcd3", Summary: "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", New: newUncached},
+	{Name: "etcd3", Summary: "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", New: func() target.Target { return apiserver.NewUncached(current.Release{}) }},
 }
 
 func newKubernetes() target.Target { return kubernetes.New("kubernetes", current.Release{}) }
-
-func newUncached() target.Target { return apiserver.NewUncached(current.Release{}) }
 
 // hasStore reports whether a target has a store in etcd's place.
 func hasStore(name string) bool {
