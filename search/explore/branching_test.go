@@ -56,13 +56,12 @@ func TestARunThatIsNotJudgedHasTheVerdictOfItsEnd(t *testing.T) {
 	made := func(failed bool, deviated Outcome) Result {
 		choices := []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 7}}
 		deviated.End, deviated.Explored = 5, sim.Explored{Choices: choices, State: 9}
-		result, err := Search(context.Background(), NewExhaustive(1, 1), oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
+		result := searched(t, NewExhaustive(1, 1), oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
 			if len(a.Deviations) > 0 {
 				return deviated, nil
 			}
 			return Outcome{Failed: failed, End: 5, Explored: deviated.Explored}, nil
-		}), Limits{}, nil)
-		require.NoError(t, err)
+		}))
 		require.Equal(t, 3, result.Runs)
 		return result
 	}

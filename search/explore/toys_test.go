@@ -140,10 +140,16 @@ func toyLook(first, second chan bool) bool {
 
 func exhaust(t *testing.T, program toy, bound int, delays ...time.Duration) (Result, *Exhaustive) {
 	strategy := NewExhaustive(1, bound)
-	result, err := Search(context.Background(), strategy, toyRunner(t, program, delays...), Limits{}, nil)
+	return searched(t, strategy, toyRunner(t, program, delays...)), strategy
+}
+
+// searched is the result of a search that ends by itself.
+func searched(t *testing.T, strategy Strategy, run Runner) Result {
+	t.Helper()
+	result, err := Search(context.Background(), strategy, run, Limits{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, EndedItself, result.Ended)
-	return result, strategy
+	return result
 }
 
 const unbounded = 1000
@@ -152,9 +158,7 @@ const unbounded = 1000
 func exhaustEvery(t *testing.T, program toy) Result {
 	strategy := NewExhaustive(1, unbounded)
 	strategy.FromKnown = true
-	result, err := Search(context.Background(), strategy, toyRunner(t, program), Limits{}, nil)
-	require.NoError(t, err)
-	return result
+	return searched(t, strategy, toyRunner(t, program))
 }
 
 func TestExhaustiveSearchCountsEveryOrderOnce(t *testing.T) {
@@ -338,14 +342,12 @@ func TestContradictionsAreNotExhaustion(t *testing.T) {
 	later := sim.Choice{Kind: sim.KindPick, Alternatives: 2, State: 8}
 	made := func(second Outcome) (Result, *Exhaustive) {
 		strategy := NewExhaustive(1, 1)
-		result, err := Search(context.Background(), strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
+		result := searched(t, strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
 			if len(a.Deviations) > 0 {
 				return second, nil
 			}
 			return Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}, nil
-		}), Limits{}, nil)
-		require.NoError(t, err)
-		require.Equal(t, EndedItself, result.Ended)
+		}))
 		require.Equal(t, 3, result.Runs)
 		return result, strategy
 	}
