@@ -185,17 +185,17 @@ func (f *runFlags) chosenTarget() (string, error) {
 	return chosen, nil
 }
 
-// given is a knob that a flag sets, as name=value.
-type given struct{ flag, setting string }
+// given is a flag with its value that sets a knob, and the knob as name=value.
+type given struct{ flag, value, setting string }
 
 // knobs returns the knobs that flags set.
 func (f *runFlags) knobs() (knobs []given) {
 	for _, setting := range f.set {
-		knobs = append(knobs, given{"--set", setting})
+		knobs = append(knobs, given{"--set", setting, setting})
 	}
 	add := func(flag, knob string, value any) {
 		if f.isGiven(flag) {
-			knobs = append(knobs, given{"--" + flag, fmt.Sprintf("%s=%v", knob, value)})
+			knobs = append(knobs, given{"--" + flag, fmt.Sprint(value), fmt.Sprintf("%s=%v", knob, value)})
 		}
 	}
 	add("etcd-members", "members", f.members)

@@ -186,25 +186,21 @@ func (t *tally) say(format string, arguments ...any) {
 // reproduce is the command line that runs a seed again.
 func (f *runFlags) reproduce(v scenario.Verdict) string {
 	words := []string{"simrun", "--seed", fmt.Sprint(v.Seed)}
-	add := func(flag string, value any, isDefault bool) {
-		if !isDefault {
-			words = append(words, flag, fmt.Sprint(value))
+	add := func(flag, value, usual string) {
+		if value != usual {
+			words = append(words, flag, value)
 		}
 	}
-	add("--target", v.Target, v.Target == targets[0].Name)
-	add("--scenario", v.Scenario, v.Scenario == scenario.Default)
-	add("--mutant", v.Mutant, v.Mutant == "")
-	add("--use", v.Use, v.Use == "")
-	add("--etcd-members", f.members, f.members == 0)
-	add("--servers", f.servers, f.servers == 0)
-	add("--duration", f.duration, f.duration == 0)
-	add("--operations", f.operations, f.operations == 0)
-	add("--faults", f.faults, f.faults == "")
-	for _, knob := range f.set {
-		add("--set", knob, false)
+	add("--target", v.Target, targets[0].Name)
+	add("--scenario", v.Scenario, scenario.Default)
+	add("--mutant", v.Mutant, "")
+	add("--use", v.Use, "")
+	for _, knob := range f.knobs() {
+		words = append(words, knob.flag, knob.value)
 	}
+	add("--faults", f.faults, "")
 	for _, branch := range v.Branches {
-		add("--branch", branch, false)
+		words = append(words, "--branch", branch.String())
 	}
 	return strings.Join(words, " ")
 }
