@@ -18,11 +18,7 @@ func (o options) fitting(all []mutant.Mutant, stdout io.Writer, fixesAlone bool)
 	if err != nil {
 		return nil, err
 	}
-	t, err := o.testedTarget()
-	if err != nil {
-		return nil, err
-	}
-	if t != nil {
+	if t := o.testedTarget(); t != nil {
 		source = filepath.Join(source, t.Tests.Module)
 	}
 	modules, err := selfbuild.Modules(source, o.use)

@@ -328,7 +328,7 @@ func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
 }
 
 func TestBadUsageIsOneSentence(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"--seeds", "0"}, {"--only", "A99"}, {"--half", "both"}, {"--use", "k8s.io/apiserver=v0.37.1"}} {
+	for _, args := range [][]string{{"more"}, {"--seeds", "0"}, {"--only", "A99"}, {"--half", "both"}, {"--target", "mars"}, {"--use", "k8s.io/apiserver=v0.37.1"}} {
 		var stderr bytes.Buffer
 		require.Equal(t, notHunted, run(context.Background(), args, &bytes.Buffer{}, &stderr))
 		require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())

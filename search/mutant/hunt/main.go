@@ -158,6 +158,12 @@ func (o options) check(flags *flag.FlagSet, args []string) error {
 	switch {
 	case !slices.Contains([]string{"", tuned, heldOut}, o.half):
 		return fmt.Errorf("--half: expected %s or %s, found %q", tuned, heldOut, o.half)
+	case o.target != "" && o.testedTarget() == nil:
+		var names []string
+		for _, one := range selfbuild.AllTested() {
+			names = append(names, one.Name)
+		}
+		return fmt.Errorf("--target: expected one of %s, found %q", strings.Join(names, ", "), o.target)
 	case o.target == "http" && (!given["results"] || o.together):
 		return fmt.Errorf("--target http: expected --results with a file of its own, as results of other scenarios do not count, and no --together, found %q", args)
 	case len(o.use) > 0 && (!given["results"] || o.suites):
@@ -171,11 +177,7 @@ func (o options) check(flags *flag.FlagSet, args []string) error {
 // choose returns the mutants that the flags name, in the order of --only.
 func choose(o options) ([]mutant.Mutant, error) {
 	all := mutant.All()
-	t, err := o.testedTarget()
-	if err != nil {
-		return nil, err
-	}
-	if t != nil {
+	if t := o.testedTarget(); t != nil {
 		names := strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' })
 		all = slices.DeleteFunc(t.ToChoose(names...), func(m mutant.Mutant) bool { return m.Equivalent != "" || t.Test(m) == "" })
 	}
@@ -237,11 +239,7 @@ func hunt(ctx context.Context, o options, stdout io.Writer) (lost []string, err 
 	case o.replays > 0:
 		return nil, h.replayAll(ctx, chosen)
 	case o.target != "":
-		t, err := o.testedTarget()
-		if err != nil {
-			return nil, err
-		}
-		return h.testedAll(ctx, t, chosen)
+		return h.testedAll(ctx, o.testedTarget(), chosen)
 	case o.probe > 0:
 		return h.probeAll(ctx, chosen)
 	case o.comparing():
