@@ -15,10 +15,9 @@ import (
 // Merged holds the results of a campaign, from the files of its shards.
 type Merged struct {
 	*Summary
-	header Header
-	first  string   // the file that decides which campaign this is
-	files  []string // by shard
-	lines  []line
+	first string   // the file that decides which campaign this is
+	files []string // by shard
+	lines []line
 }
 
 // line is the location of a result.
@@ -109,9 +108,9 @@ func (m *Merged) add(path string) error {
 // begin notes the file of a shard. The first one decides which campaign this is.
 func (m *Merged) begin(path string, header Header) error {
 	if m.Summary == nil {
-		m.header, m.first, m.files = header, path, make([]string, header.Count)
-		m.header.Shard = Whole
-		m.Summary = NewSummary(m.header)
+		whole := header
+		whole.Shard = Whole
+		m.Summary, m.first, m.files = NewSummary(whole), path, make([]string, header.Count)
 	}
 	wanted := m.header
 	wanted.Count = len(m.files)
