@@ -65,34 +65,33 @@ const maxCrowd = 16
 // in copies, half of them one after the other and half of them concurrently. The
 // error names the first decision in which two of them differ, and what each did then.
 func Repeat(ctx context.Context, config Config, seed uint64, processes int) error {
-	once := func(i int) ([]record, error) {
+	once := func(ctx context.Context, i int) ([]record, error) {
 		config := config
 		config.InPlace = i%2 == 0
 		return inOrder(ctx, config, []uint64{seed})
 	}
-	first, err := once(0)
+	first, err := once(ctx, 0)
 	defer closeAll(first)
 	if err != nil {
 		return err
 	}
-	compare := func(i int) error {
-		runs, err := once(i)
+	compare := func(ctx context.Context, i int) error {
+		runs, err := once(ctx, i)
 		defer closeAll(runs)
 		if err == nil && runs[0].hash != first[0].hash {
 			err = explain(first[0], runs[0])
 		}
 		return err
 	}
-	for i := 1; i < processes/2; i++ {
-		if err := compare(i); err != nil {
-			return err
-		}
+	var others []int
+	for i := 1; i < processes; i++ {
+		others = append(others, i)
 	}
-	var crowd []int
-	for i := max(1, processes/2); i < processes; i++ {
-		crowd = append(crowd, i)
+	alone := max(0, processes/2-1) // beside the first
+	if err := parallel.Each(ctx, 1, others[:alone], compare); err != nil {
+		return err
 	}
-	return parallel.Each(ctx, maxCrowd, crowd, func(_ context.Context, i int) error { return compare(i) })
+	return parallel.Each(ctx, maxCrowd, others[alone:], compare)
 }
 
 // record is the hash of one run and its trace, in an unnamed file that is gone however this
@@ -126,9 +125,7 @@ func inOrder(ctx context.Context, config Config, seeds []uint64) (records []reco
 		if err = os.Remove(kept.trace.Name()); err != nil {
 			return records, err
 		}
-		job := Job{Spec: config.Spec, InPlace: config.InPlace, Trace: kept.path()}
-		job.Spec = job.Spec.WithSeed(seed)
-		answer, err := pool.Do(ctx, job)
+		answer, err := pool.Do(ctx, Job{Spec: config.Spec.WithSeed(seed), InPlace: config.InPlace, Trace: kept.path()})
 		if err != nil {
 			return records, err
 		}
