@@ -128,7 +128,7 @@ func (t *Turn) tell(s Story) {
 		if p.Goroutine == own && before {
 			stood = p.Callers
 		}
-		step := Step{p.At, inside(p.Callers, s.Under), len(inside(p.Callers, s.caches())) > 0}
+		step := Step{p.At, inside(p.Callers, s.Under), len(s.inCaches(p)) > 0}
 		if len(step.Calls) == 0 {
 			continue
 		}
@@ -168,8 +168,8 @@ func (d *Doing) add(step Step) {
 	}
 }
 
-// caches returns the import paths of caches.
-func (s Story) caches() []string { return s.Under[:s.Cache] }
+// inCaches returns the calls at a point that belong to caches.
+func (s Story) inCaches(p sim.Point) []sim.Call { return inside(p.Callers, s.Under[:s.Cache]) }
 
 // appendStep adds a step unless it has the same calls as the last one, wherever in the innermost
 // function.

@@ -87,7 +87,7 @@ func (s Story) cameTo(points []sim.Point, call UnderWay) Doing {
 	}
 	known := map[string]bool{}
 	for _, p := range points {
-		calls := inside(p.Callers, s.caches())
+		calls := s.inCaches(p)
 		switch {
 		case len(calls) == 0 || p.Decision >= call.wentOn.Decision || p.At < call.stopped.At-shortly:
 		case p.Decision <= call.stopped.Decision:
@@ -116,13 +116,13 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 		return UnderWay{}, false
 	}
 	before, after := next-1, next
-	for before >= 0 && len(inside(points[before].Callers, s.caches())) == 0 {
+	for before >= 0 && len(s.inCaches(points[before])) == 0 {
 		if isWhole(points[before].Callers) {
 			return UnderWay{}, false // it was elsewhere
 		}
 		before--
 	}
-	for after < len(points) && len(inside(points[after].Callers, s.caches())) == 0 {
+	for after < len(points) && len(s.inCaches(points[after])) == 0 {
 		if isWhole(points[after].Callers) {
 			return UnderWay{}, false // it had returned
 		}
@@ -132,8 +132,8 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 		return UnderWay{}, false
 	}
 	call := UnderWay{Goroutine: points[0].Goroutine, stopped: points[before], wentOn: points[after]}
-	then := inside(points[after].Callers, s.caches())
-	for _, c := range inside(points[before].Callers, s.caches()) {
+	then := s.inCaches(points[after])
+	for _, c := range s.inCaches(points[before]) {
 		if i := slices.IndexFunc(then, func(t sim.Call) bool { return t.Function == c.Function }); i >= 0 {
 			call.Function, call.From, call.To = c.Function, c.Place, then[i].Place
 			break
@@ -143,18 +143,18 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 		return UnderWay{}, false
 	}
 	first := before
-	for first > 0 && (len(inside(points[first-1].Callers, s.caches())) > 0 || !isWhole(points[first-1].Callers)) {
+	for first > 0 && (len(s.inCaches(points[first-1])) > 0 || !isWhole(points[first-1].Callers)) {
 		first--
 	}
 	call.Since = points[first].At
 	for _, p := range points[first : before+1] {
-		if calls := inside(p.Callers, s.caches()); len(calls) > 0 {
+		if calls := s.inCaches(p); len(calls) > 0 {
 			call.Before = appendStep(call.Before, Step{p.At, calls, true})
 		}
 	}
 	call.Before = call.Before[max(0, len(call.Before)-maxAround):]
 	for _, p := range points[after:] {
-		if calls := inside(p.Callers, s.caches()); len(calls) > 0 && len(call.After) < maxAround {
+		if calls := s.inCaches(p); len(calls) > 0 && len(call.After) < maxAround {
 			call.After = appendStep(call.After, Step{p.At, calls, true})
 		}
 	}
@@ -170,7 +170,7 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 func (s Story) isOwn(points []sim.Point) bool {
 	for _, p := range points {
 		if n := len(p.Callers); isWhole(p.Callers) {
-			return n > 1 && isUnder(p.Callers[n-2], s.caches())
+			return n > 1 && isUnder(p.Callers[n-2], s.Under[:s.Cache])
 		}
 	}
 	return true
