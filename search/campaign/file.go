@@ -89,11 +89,10 @@ func (f *File) begin(folder string, header Header) error {
 		return err
 	}
 	dir, err := fileutil.OpenDir(folder)
-	if err != nil {
-		return fmt.Errorf("cannot write results: %w", err)
+	if err == nil {
+		err = errors.Join(fileutil.Fsync(dir), dir.Close())
 	}
-	defer dir.Close()
-	if err := fileutil.Fsync(dir); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot write results: %w", err)
 	}
 	return nil
