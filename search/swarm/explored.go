@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
 )
@@ -36,7 +35,9 @@ func (w *worker) explored(run *scenario.Run) *Explored {
 	e := w.packed(run.Result.Explored)
 	if w.job.Choices {
 		// A run without known commits of etcd has no history, and is inconclusive anyway.
-		e.History, _ = historyHash(run.History)
+		if h := fnv.New64a(); traces.WriteHistory(h, traces.Header{}, run.History) == nil {
+			e.History = h.Sum64()
+		}
 	}
 	return e
 }
@@ -57,13 +58,4 @@ func (e *Explored) Unpack() sim.Explored {
 	choices := make([]sim.Choice, uintptr(len(e.Choices))/unsafe.Sizeof(sim.Choice{}))
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(choices))), len(e.Choices)), e.Choices)
 	return sim.Explored{Choices: choices, First: e.First, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}
-}
-
-// historyHash returns a hash of everything in a history.
-func historyHash(history *model.History) (uint64, error) {
-	h := fnv.New64a()
-	if err := traces.WriteHistory(h, traces.Header{}, history); err != nil {
-		return 0, err
-	}
-	return h.Sum64(), nil
 }
