@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -92,12 +94,7 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 // follows reports whether a truncated tape begins like another one, which may lack the default
 // choices at its end.
 func follows(begun, whole []byte) bool {
-	for i, b := range begun {
-		if i < len(whole) && b != whole[i] || i >= len(whole) && b != 0 {
-			return false
-		}
-	}
-	return true
+	return bytes.HasPrefix(slices.Concat(whole, make([]byte, len(begun))), begun)
 }
 
 // delveScript are the debugger's first commands.
