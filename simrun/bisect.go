@@ -254,16 +254,16 @@ func halve(list []string, test func(string) (bad, tested bool, err error), first
 	from, to = 0, len(list)-1
 	untestable := map[int]bool{}
 	for {
-		next := -1
+		var left []int
 		for i := from + 1; i < to; i++ {
-			middle := (from + to) / 2
-			if !untestable[i] && (next < 0 || abs(i-middle) < abs(next-middle)) {
-				next = i
+			if !untestable[i] {
+				left = append(left, i)
 			}
 		}
-		if next < 0 {
+		if len(left) == 0 {
 			return from, to, nil
 		}
+		next := left[len(left)/2]
 		bad, tested, err := test(list[next])
 		switch {
 		case err != nil:
@@ -277,5 +277,3 @@ func halve(list []string, test func(string) (bad, tested bool, err error), first
 		}
 	}
 }
-
-func abs(n int) int { return max(n, -n) }
