@@ -90,7 +90,7 @@ func (p *prompt) obey(words []string) (again bool, err error) {
 	case "last":
 		n, err := count(argument, lastShown)
 		if err == nil {
-			p.show(p.between(-1, p.at()), int(n))
+			p.show(-1, int(n))
 		}
 		return true, err
 	case "help":
@@ -156,21 +156,11 @@ func (p *prompt) visit(to swarm.Visit) error {
 	case here.Over != "":
 		fmt.Fprintf(p.out, "  the run ended before: %s\n", here.Over)
 	}
-	p.show(p.between(from, p.at()), lastShown)
+	p.show(from, lastShown)
 	return nil
 }
 
-// between returns the history's events after one time and up to another.
-func (p *prompt) between(from, to time.Duration) (list []explain.Moment) {
-	for _, m := range p.moments {
-		if m.Time > int64(from) && m.Time <= int64(to) {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// show shows the last n of some events.
-func (p *prompt) show(events []explain.Moment, n int) {
-	fmt.Fprint(p.out, explain.Steps(2, events[max(0, len(events)-n):]))
+// show shows the last n events between a time and this place.
+func (p *prompt) show(from time.Duration, n int) {
+	fmt.Fprint(p.out, lastSteps(p.moments, from, p.at(), n))
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -77,8 +76,7 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 	}
 	fmt.Fprintf(out, "  the decisions so far are those that were recorded\n")
 	if moments, err := momentsOf(folder); err == nil {
-		last := sort.Search(len(moments), func(i int) bool { return moments[i].Time > int64(at) })
-		fmt.Fprintf(out, "\n  what happened last:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
+		fmt.Fprintf(out, "\n  what happened last:\n%s", lastSteps(moments, -1, at, lastShown))
 	}
 	if f.stacks {
 		stacks, err := os.ReadFile(filepath.Join(job.Folder, "stacks.txt"))
@@ -89,6 +87,12 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 	}
 	fmt.Fprintf(out, "\n  artifacts in %s\n", job.Folder)
 	return nil
+}
+
+// lastSteps lists the last n moments after one time and up to another.
+func lastSteps(moments []explain.Moment, from, to time.Duration, n int) string {
+	between := slices.DeleteFunc(slices.Clone(moments), func(m explain.Moment) bool { return m.Time <= int64(from) || m.Time > int64(to) })
+	return explain.Steps(2, between[max(0, len(between)-n):])
 }
 
 // follows reports whether a truncated tape begins like another one, which may lack the default
