@@ -111,16 +111,6 @@ func TestTheListIsLargeEnough(t *testing.T) {
 	require.GreaterOrEqual(t, count(func(m Mutant) bool { return m.Equivalent != "" }), 4)
 }
 
-func TestFind(t *testing.T) {
-	m, err := Find("A01")
-	require.NoError(t, err)
-	require.Equal(t, "A01", m.Name)
-	require.Equal(t, m.Anchor, m.Patches()[0].Anchor)
-	_, err = Find("A00")
-	require.ErrorIs(t, err, ErrUnknown)
-	require.ErrorContains(t, err, `found "A00"`)
-}
-
 func TestSeveralMutantsHaveOneTarget(t *testing.T) {
 	for names, want := range map[string]struct{ target, problem string }{
 		"":               {"", ""},
