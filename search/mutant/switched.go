@@ -239,17 +239,13 @@ func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
 		}
 	}
 	whole := s.at(function.Pos(), function.End()) + "\n" // an anchor may end with the function's last line
-	with := func(text, name string) (string, bool) {
+	with := func(text, name string) (_ string, err error) {
 		for _, e := range s.edits[function] {
-			if e.mutant != name {
-				continue
+			if e.mutant == name && err == nil {
+				text, err = e.Apply(text)
 			}
-			if strings.Count(text, e.Anchor) != 1 {
-				return "", false
-			}
-			text = strings.Replace(text, e.Anchor, e.Replacement, 1)
 		}
-		return text, true
+		return text, err
 	}
 	for _, name := range order {
 		text, _ := with(whole, name)
@@ -257,7 +253,7 @@ func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
 			if IsFix(name) || !IsFix(fix) {
 				continue
 			}
-			if both, apart := with(text, fix); apart {
+			if both, err := with(text, fix); err == nil { // they edit different places
 				copies = append(copies, edited{name + "," + fix, both})
 			}
 		}
