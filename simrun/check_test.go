@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/judge"
 )
 
 const exampleHistory = "../traces/testdata/history.jsonl"
@@ -115,15 +116,7 @@ func TestCheckAgreesWithTheRun(t *testing.T) {
 		folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*"))
 		require.NoError(t, err)
 		require.Len(t, folders, 1)
-		type verdict struct {
-			Outcome    string `json:"verdict"`
-			Violations []struct {
-				Guarantee, Text string
-				Explanation     []string
-			}
-		}
-		var run, again verdict
-		require.NoError(t, json.Unmarshal([]byte(content(t, folders[0], "verdict.json")), &run))
+		run, again := verdictIn(t, folders[0]), judge.Verdict{}
 		code2, object, notes := simrun(t, "check", "--json", folders[0])
 		require.Equal(t, code, code2, notes)
 		require.NoError(t, json.Unmarshal([]byte(object), &again))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/judge"
 )
 
 func TestFilesAreImportedAndJudged(t *testing.T) {
@@ -19,9 +20,7 @@ func TestFilesAreImportedAndJudged(t *testing.T) {
 	require.Equal(t, exitPassed, code, stderr)
 	require.Empty(t, stdout)
 	stdout = simrunExits(t, exitFailed, "check", "--json", out)
-	var verdict struct {
-		Violations []struct{ Guarantee, Text string }
-	}
+	var verdict judge.Verdict
 	require.NoError(t, json.Unmarshal([]byte(stdout), &verdict))
 	require.Equal(t, "Exact-state", verdict.Violations[0].Guarantee)
 	require.Contains(t, verdict.Violations[0].Text, " on b")
