@@ -63,12 +63,13 @@ const collected = "collected"
 
 // Fate waits for an object to be collected, and returns whether it was.
 func Fate(objects metadata.ResourceInterface, name string) string {
-	for began := time.Now(); time.Since(began) < patient; time.Sleep(10 * time.Millisecond) {
+	_, gone := rig.Wait(10*time.Millisecond, patient, func() bool {
 		list, err := objects.List(context.Background(), metav1.ListOptions{})
 		rig.Must(err)
-		if !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name }) {
-			return collected
-		}
+		return !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name })
+	})
+	if gone {
+		return collected
 	}
 	return fmt.Sprintf("still there after %v", patient)
 }

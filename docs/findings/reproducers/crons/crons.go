@@ -94,12 +94,8 @@ func (c *Cluster) Jobs(space string) []batchv1.Job {
 
 // Until waits until the Jobs of a namespace are as wanted, and reports whether it came to that in time.
 func (c *Cluster) Until(space string, patient time.Duration, wanted func([]batchv1.Job) bool) bool {
-	for began := time.Now(); time.Since(began) < patient; time.Sleep(20 * time.Millisecond) {
-		if wanted(c.Jobs(space)) {
-			return true
-		}
-	}
-	return false
+	_, met := rig.Wait(20*time.Millisecond, patient, func() bool { return wanted(c.Jobs(space)) })
+	return met
 }
 
 // Started waits until a namespace has a Job with a running pod, and returns it.

@@ -41,10 +41,8 @@ func main() {
 		member.Server.HardStop()
 	}
 	fmt.Println("two of three members have stopped")
-	for began := time.Now(); refused.Load() == 0; time.Sleep(time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			rig.Must(fmt.Errorf("the remaining member has not detected for a minute that it has no leader"))
-		}
+	if _, met := rig.Wait(time.Millisecond, time.Minute, func() bool { return refused.Load() > 0 }); !met {
+		rig.Must(fmt.Errorf("the remaining member has not detected for a minute that it has no leader"))
 	}
 	watches, processor := refused.Load(), processorTime()
 	time.Sleep(*observed)

@@ -68,12 +68,9 @@ func rollout(before int32) (time.Duration, bool) {
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	go controller.Run(ctx, 1)
-	for began := time.Now(); time.Since(began) < wait; time.Sleep(time.Millisecond) {
+	return rig.Wait(time.Millisecond, wait, func() bool {
 		sets, err := client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{})
 		rig.Must(err)
-		if len(sets.Items) > 1 {
-			return time.Since(began), true
-		}
-	}
-	return 0, false
+		return len(sets.Items) > 1
+	})
 }

@@ -96,12 +96,9 @@ func evicted(pods storage.PodStorage, client *fake.Clientset, space string, chan
 	change(changed)
 	_, err = client.CoreV1().Pods(space).Update(ctx, changed, metav1.UpdateOptions{})
 	rig.Must(err)
-	began := time.Now()
-	for time.Since(began) < wait && allowed() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	after, _ := rig.Wait(time.Millisecond, wait, func() bool { return allowed() == 0 })
 	fmt.Printf("a pod is %s: after %v the budget counts %d healthy pods and allows %d disruptions\n",
-		space, time.Since(began).Round(time.Millisecond), budget.Status.CurrentHealthy, budget.Status.DisruptionsAllowed)
+		space, after.Round(time.Millisecond), budget.Status.CurrentHealthy, budget.Status.DisruptionsAllowed)
 	eviction := &policy.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: last}}
 	_, err = pods.Eviction.Create(ctx, last, eviction, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
@@ -76,7 +75,10 @@ func rollout(what string, strategy appsv1.RollingUpdateDaemonSet, restart bool, 
 		stop()
 		stop = daemons.Start(client)
 	}
-	took, done := finished(client)
+	took, done := rig.Wait(10*time.Millisecond, patient, func() bool {
+		return len(daemons.Pods(client, "old")) == 0 && len(daemons.Pods(client, "new")) == nodes
+	})
+	took = took.Round(100 * time.Millisecond)
 	if done {
 		fmt.Printf("%s: all pods are new after %v\n", what, took)
 		return true
@@ -90,15 +92,4 @@ func rollout(what string, strategy appsv1.RollingUpdateDaemonSet, restart bool, 
 	rig.Until(func() bool { return len(daemons.Pods(client, "old")) < len(older) })
 	fmt.Printf("%s: after an update of any pod, %d of %d old pods left\n", what, len(daemons.Pods(client, "old")), len(older))
 	return false
-}
-
-// finished waits until only new pods run.
-func finished(client *fake.Clientset) (time.Duration, bool) {
-	began := time.Now()
-	for ; time.Since(began) < patient; time.Sleep(10 * time.Millisecond) {
-		if len(daemons.Pods(client, "old")) == 0 && len(daemons.Pods(client, "new")) == nodes {
-			return time.Since(began).Round(100 * time.Millisecond), true
-		}
-	}
-	return patient, false
 }

@@ -131,12 +131,11 @@ func (w watched) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // goes returns how long the namespace takes to go, and whether it does.
 func (v variant) goes(client kubernetes.Interface) (time.Duration, bool) {
-	for began := time.Now(); time.Since(began) < patient; time.Sleep(100 * time.Millisecond) {
-		if _, err := client.CoreV1().Namespaces().Get(ctx, v.space, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-			return time.Since(began).Round(time.Second), true
-		}
-	}
-	return patient, false
+	took, gone := rig.Wait(100*time.Millisecond, patient, func() bool {
+		_, err := client.CoreV1().Namespaces().Get(ctx, v.space, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	return took.Round(time.Second), gone
 }
 
 // suspend suspends a Job whose pod has just failed: it is not replaced.

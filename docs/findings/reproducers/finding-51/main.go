@@ -157,9 +157,7 @@ func (r *round) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	late := r.succeeded.Load()
 	if !late && strings.Contains(r.delayed, request.Method) {
-		for began := time.Now(); !late && time.Since(began) < deadline*2/5; late = r.succeeded.Load() {
-			time.Sleep(time.Millisecond)
-		}
+		_, late = rig.Wait(time.Millisecond, deadline*2/5, r.succeeded.Load)
 		time.Sleep(retry / 5) // a successor renews its lease at once, and then every 2s
 	}
 	response, err := r.RoundTripper.RoundTrip(request)

@@ -107,12 +107,8 @@ func (c *Cluster) Patch(name, spec string) {
 
 // Until waits until the status of a Job is as wanted. It returns how long that took, and whether it came to that.
 func (c *Cluster) Until(name string, wanted func(*batchv1.Job) bool) (time.Duration, bool) {
-	for began := time.Now(); time.Since(began) < patient; time.Sleep(50 * time.Millisecond) {
-		if wanted(c.Job(name)) {
-			return time.Since(began).Round(100 * time.Millisecond), true
-		}
-	}
-	return patient, false
+	took, met := rig.Wait(50*time.Millisecond, patient, func() bool { return wanted(c.Job(name)) })
+	return took.Round(100 * time.Millisecond), met
 }
 
 // Job returns a Job as it is stored.

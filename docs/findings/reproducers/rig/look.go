@@ -44,9 +44,19 @@ func Heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Until waits up to 10 s for a condition.
-func Until(condition func() bool) {
-	for began := time.Now(); time.Since(began) < 10*time.Second && !condition(); {
-		time.Sleep(time.Millisecond)
+// Wait waits for a condition, which it checks at an interval. It returns how long that took,
+// which is patience if the condition was not met.
+func Wait(interval, patience time.Duration, condition func() bool) (took time.Duration, met bool) {
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(interval) {
+		if condition() {
+			return time.Since(began), true
+		}
 	}
+	return patience, false
+}
+
+// Until waits up to 10 s for a condition, and reports whether it was met.
+func Until(condition func() bool) bool {
+	_, met := Wait(time.Millisecond, 10*time.Second, condition)
+	return met
 }

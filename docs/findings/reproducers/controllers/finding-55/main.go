@@ -61,10 +61,8 @@ func stops(c *leaderworkersets.Cluster, name string, after time.Duration) bool {
 
 // ends waits until a step has ended, and reports whether it has.
 func ends(c *leaderworkersets.Cluster, name, step string, ended func(lwsv1.LeaderWorkerSetStatus) bool) bool {
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
-		if ended(c.Set(name).Status) {
-			return true
-		}
+	if _, has := rig.Wait(10*time.Millisecond, patience, func() bool { return ended(c.Set(name).Status) }); has {
+		return true
 	}
 	status := c.Set(name).Status
 	fmt.Printf("%s: %s does not end within %v: replicas %d, readyReplicas %d, updatedReplicas %d; %d pods\n",

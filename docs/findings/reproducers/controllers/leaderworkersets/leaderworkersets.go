@@ -117,11 +117,10 @@ func (c *Cluster) Set(name string) *lwsv1.LeaderWorkerSet {
 
 // StatefulSet waits until a StatefulSet meets a condition, and returns it.
 func (c *Cluster) StatefulSet(name string, meets func(*appsv1.StatefulSet) bool) *appsv1.StatefulSet {
-	set, met := &appsv1.StatefulSet{}, false
-	rig.Until(func() bool {
+	var set *appsv1.StatefulSet
+	met := rig.Until(func() bool {
 		set = &appsv1.StatefulSet{}
-		met = c.Get(ctx, Key(name), set) == nil && meets(set)
-		return met
+		return c.Get(ctx, Key(name), set) == nil && meets(set)
 	})
 	if !met {
 		rig.Must(fmt.Errorf("the StatefulSet %s is not as expected", name))
