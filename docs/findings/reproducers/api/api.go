@@ -9,15 +9,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
-	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -35,6 +31,7 @@ import (
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 // Start runs an API server over etcd, and returns how clients connect to it.
@@ -57,7 +54,7 @@ func Start() *clientrest.Config {
 	serving, err := config.Complete().New("api", server.NewEmptyDelegate())
 	rig.Must(err)
 
-	over := etcd(rig.StartEtcd())
+	over := store.Options{Etcd: rig.StartEtcd()}
 	space, spaceStatus, finalize, err := namespaces.NewREST(over)
 	rig.Must(err)
 	pod, err := pods.NewStorage(over, nil, nil, nil, nil)
@@ -79,18 +76,6 @@ func Start() *clientrest.Config {
 	informed.Start(nil)
 	informed.WaitForCacheSync(nil)
 	return client
-}
-
-// etcd is the address of etcd. It implements generic.RESTOptionsGetter as kube-apiserver does.
-type etcd string
-
-func (e etcd) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + string(e)}
-	return generic.RESTOptions{
-		StorageConfig: config.ForResource(resource), ResourcePrefix: "/" + resource.Resource, Decorator: registry.StorageWithCacher(),
-		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
-	}, nil
 }
 
 // group returns version 1 of an API group.

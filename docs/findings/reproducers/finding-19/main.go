@@ -8,22 +8,17 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/registry/core/configmap/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 const (
@@ -35,8 +30,8 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "configmaps"})
 
 func main() {
-	maps := configMaps(rig.StartEtcd())
-
+	maps, err := storage.NewREST(store.Options{Etcd: rig.StartEtcd()})
+	rig.Must(err)
 	newer, other := 0, 0
 	for range rounds {
 		if deletesNewer(maps) {
@@ -48,19 +43,6 @@ func main() {
 	}
 	fmt.Printf("an update with a resourceVersion deleted a newer version in %d of %d rounds\n", newer, rounds)
 	rig.Verdict(other, rounds, "a new object, which nobody had deleted and which had a finalizer, was gone")
-}
-
-// configMaps returns the storage of ConfigMaps as kube-apiserver configures it.
-func configMaps(address string) *storage.REST {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + address}
-	resource := schema.GroupResource{Resource: "configmaps"}
-	maps, err := storage.NewREST(generic.RESTOptions{
-		StorageConfig: config.ForResource(resource), ResourcePrefix: "/configmaps", Decorator: registry.StorageWithCacher(),
-		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
-	})
-	rig.Must(err)
-	return maps
 }
 
 // deletesNewer reports whether an update deletes an object although the object has changed

@@ -13,18 +13,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 const (
@@ -38,8 +35,8 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
 
 func main() {
-	pods := podStorage(rig.StartEtcd())
-
+	pods, err := storage.NewStorage(store.Options{Etcd: rig.StartEtcd()}, nil, nil, nil, nil)
+	rig.Must(err)
 	unseen, gone := 0, 0
 	for range rounds {
 		if isGone(pods, 0) {
@@ -51,18 +48,6 @@ func main() {
 	}
 	fmt.Printf("without webhooks, a pod that was bound during its deletion was gone at once in %d of %d rounds\n", unseen, rounds)
 	rig.Verdict(gone, rounds, fmt.Sprintf("a pod that was bound while webhooks validated its deletion was gone at once, despite its grace period of %d seconds,", grace))
-}
-
-// podStorage returns the storage of pods as kube-apiserver configures it.
-func podStorage(address string) storage.PodStorage {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + address}
-	pods, err := storage.NewStorage(generic.RESTOptions{
-		StorageConfig: config.ForResource(schema.GroupResource{Resource: "pods"}), ResourcePrefix: "/pods", Decorator: registry.StorageWithCacher(),
-		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
-	}, nil, nil, nil, nil)
-	rig.Must(err)
-	return pods
 }
 
 // isGone deletes and binds a pod concurrently, and reports whether it was bound and is gone.

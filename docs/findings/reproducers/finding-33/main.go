@@ -10,13 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -28,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 const (
@@ -40,7 +37,8 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	client := fake.NewClientset()
-	pods := podStorage(rig.StartEtcd(), client)
+	pods, err := storage.NewStorage(store.Options{Etcd: rig.StartEtcd()}, nil, nil, client.PolicyV1(), nil) // with the budgets of the client
+	rig.Must(err)
 	run(ctx, client)
 	control := evicted(pods, client, "unready", func(pod *corev1.Pod) { pod.Status.Conditions = nil })
 	relabelled := evicted(pods, client, "relabelled", func(pod *corev1.Pod) { pod.Labels = nil })
@@ -58,18 +56,6 @@ func run(ctx context.Context, client *fake.Clientset) {
 	go controller.Run(ctx, 1)
 }
 
-// podStorage returns the storage of pods and evictions as kube-apiserver configures it, with the budgets of a client.
-func podStorage(address string, client *fake.Clientset) storage.PodStorage {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + address}
-	pods, err := storage.NewStorage(generic.RESTOptions{
-		StorageConfig: config.ForResource(schema.GroupResource{Resource: "pods"}), ResourcePrefix: "/pods", Decorator: registry.StorageWithCacher(),
-		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
-	}, nil, nil, client.PolicyV1(), nil)
-	rig.Must(err)
-	return pods
-}
-
 // evicted creates in a namespace two ready pods and a budget with minAvailable 1 that selects them, changes one pod, and reports whether the other one is
 // evicted nevertheless.
 func evicted(pods storage.PodStorage, client *fake.Clientset, space string, change func(*corev1.Pod)) bool {
@@ -84,7 +70,7 @@ func evicted(pods storage.PodStorage, client *fake.Clientset, space string, chan
 		_, err := client.CoreV1().Pods(space).Create(ctx, pod(space, name), metav1.CreateOptions{})
 		rig.Must(err)
 	}
-	store(ctx, pods, pod(space, last))
+	keep(ctx, pods, pod(space, last))
 	allowed := func() int32 {
 		budget, err = budgets.Get(ctx, name, metav1.GetOptions{})
 		rig.Must(err)
@@ -120,8 +106,8 @@ func pod(space, name string) *corev1.Pod {
 	return pod
 }
 
-// store creates a pod in the storage, with its status.
-func store(ctx context.Context, pods storage.PodStorage, pod *corev1.Pod) {
+// keep creates a pod in the storage, with its status.
+func keep(ctx context.Context, pods storage.PodStorage, pod *corev1.Pod) {
 	internal := &core.Pod{}
 	rig.Must(legacyscheme.Scheme.Convert(pod, internal, nil))
 	_, err := pods.Pod.Create(ctx, internal.DeepCopy(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})

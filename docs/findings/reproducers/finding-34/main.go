@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
@@ -18,12 +17,13 @@ import (
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 func main() {
-	services := servicestore.New(rig.StartEtcd(), "/registry", generic.UndecoratedStorage, servicestore.InMemory())
-	store := &interrupted{Interface: services.Storage.Storage}
-	services.Storage.Storage = store
+	services := servicestore.New(store.Options{Etcd: rig.StartEtcd(), Uncached: true}, servicestore.InMemory())
+	busy := &interrupted{Interface: services.Storage.Storage}
+	services.Storage.Storage = busy
 	changeLabel := func(name string) {
 		_, err := update(services, name, func(s *core.Service) { s.Labels = map[string]string{"changed": "yes"} })
 		rig.Must(err)
@@ -36,7 +36,7 @@ func main() {
 
 	rig.Must(create(services, "b1", "10.0.0.20", 30020))
 	read := get(services, "b1")
-	store.meanwhile = func() { changeLabel("b1") }
+	busy.meanwhile = func() { changeLabel("b1") }
 	if err := toExternalName(services, "b1", read.ResourceVersion); !apierrors.IsConflict(err) {
 		rig.Must(fmt.Errorf("expected a conflict, found %v", err))
 	}
@@ -45,7 +45,7 @@ func main() {
 
 	// A patch without a resourceVersion is retried instead, and releases again what another Service may have got since the first attempt.
 	rig.Must(create(services, "c1", "10.0.0.30", 30030))
-	store.meanwhile = func() {
+	busy.meanwhile = func() {
 		changeLabel("c1")
 		_ = create(services, "c2", "10.0.0.30", 30030)
 	}

@@ -10,19 +10,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 const name = "a"
 
 func main() {
-	services := servicestore.New(rig.StartEtcd(), "/registry", registry.StorageWithCacher(), servicestore.InMemory())
+	services := servicestore.New(store.Options{Etcd: rig.StartEtcd()}, servicestore.InMemory())
 	rig.Until(func() bool { return services.Storage.Storage.ReadinessCheck() == nil })
 	created, err := servicestore.Create(servicestore.Context, services, name)
 	rig.Must(err)

@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/kubernetes/pkg/apis/core"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 func main() {
@@ -68,7 +68,7 @@ func (i *interrupted) Create(ctx context.Context, key string, obj, out runtime.O
 
 func startCluster(etcd, prefix string) *cluster {
 	allocation := servicestore.StartAllocation("10.0.0.0/30", 2)
-	services := servicestore.New(etcd, prefix, generic.UndecoratedStorage, allocation.Allocator)
+	services := servicestore.New(store.Options{Etcd: etcd, Prefix: prefix, Uncached: true}, allocation.Allocator)
 	c := &cluster{services: services, storage: &interrupted{Interface: services.Storage.Storage}, allocation: allocation}
 	services.Storage.Storage = c.storage
 	return c

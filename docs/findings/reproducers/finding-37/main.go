@@ -11,7 +11,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apiserver/pkg/registry/generic"
 	clienttesting "k8s.io/client-go/testing"
 	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 // timeout is how long a request may take. The API server allows 34 seconds, or less if the client asks for less.
@@ -45,8 +45,8 @@ func main() {
 // port, and reports whether both have them.
 func round(etcd, what string, happens func(*rig.Relay)) bool {
 	relay, prefix, allocation := rig.NewRelay(etcd), "/"+string(uuid.NewUUID()), servicestore.StartAllocation("10.0.0.0/24", 254)
-	server := servicestore.New(relay.Address, prefix, generic.UndecoratedStorage, allocation.Allocator)
-	other := servicestore.New(etcd, prefix, generic.UndecoratedStorage, allocation.Allocator) // whose connection is good
+	server := servicestore.New(store.Options{Etcd: relay.Address, Prefix: prefix, Uncached: true}, allocation.Allocator)
+	other := servicestore.New(store.Options{Etcd: etcd, Prefix: prefix, Uncached: true}, allocation.Allocator) // whose connection is good
 	create := func(name string) error {
 		ctx, cancel := context.WithTimeout(servicestore.Context, timeout)
 		defer cancel()

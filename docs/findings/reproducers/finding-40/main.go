@@ -11,11 +11,8 @@ import (
 	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/apps"
@@ -25,6 +22,7 @@ import (
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 const nodes = 3
@@ -32,12 +30,7 @@ const nodes = 3
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), daemons.Space), &genericrequest.RequestInfo{APIVersion: "v1", APIGroup: "apps", Resource: "daemonsets"})
 
 func main() {
-	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(appsv1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + rig.StartEtcd()}
-	sets, _, err := storage.NewREST(generic.RESTOptions{
-		StorageConfig: config.ForResource(schema.GroupResource{Group: "apps", Resource: "daemonsets"}), ResourcePrefix: "/daemonsets", Decorator: generic.UndecoratedStorage,
-		DeleteCollectionWorkers: 1,
-	})
+	sets, _, err := storage.NewREST(store.Options{Etcd: rig.StartEtcd(), Uncached: true})
 	rig.Must(err)
 	shown := 0
 	for _, r := range []struct{ changed, exported, shows bool }{{true, false, false}, {false, false, true}, {true, true, true}} {

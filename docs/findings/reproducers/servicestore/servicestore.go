@@ -11,13 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -32,21 +29,18 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 // Context is that of a request for Services of namespace "default".
 var Context = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), metav1.NamespaceDefault), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "services"})
 
-// New returns the storage of Services, over etcd, with an allocator of cluster IPs. The allocator of node ports is in memory.
-func New(etcd, prefix string, decorator generic.StorageDecorator, addresses ipallocator.Interface) *servicestorage.REST {
-	config := storagebackend.NewDefaultConfig(prefix, legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
-	config.Transport.ServerList = []string{"http://" + etcd}
+// New returns the storage of Services with an allocator of cluster IPs. The allocator of node ports is in memory.
+func New(options store.Options, addresses ipallocator.Interface) *servicestorage.REST {
 	ports, err := portallocator.NewInMemory(*utilnet.ParsePortRangeOrDie("30000-32767"))
 	rig.Must(err)
-	services, _, _, err := servicestorage.NewREST(generic.RESTOptions{
-		StorageConfig: config.ForResource(schema.GroupResource{Resource: "services"}), ResourcePrefix: "/services", Decorator: decorator,
-		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
-	}, core.IPv4Protocol, map[core.IPFamily]ipallocator.Interface{core.IPv4Protocol: addresses}, ports, nil, nil, nil)
+	families := map[core.IPFamily]ipallocator.Interface{core.IPv4Protocol: addresses}
+	services, _, _, err := servicestorage.NewREST(options, core.IPv4Protocol, families, ports, nil, nil, nil)
 	rig.Must(err)
 	return services
 }
