@@ -7,9 +7,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -25,17 +23,17 @@ func main() {
 	busy := &interrupted{Interface: services.Storage.Storage}
 	services.Storage.Storage = busy
 	changeLabel := func(name string) {
-		_, err := update(services, name, func(s *core.Service) { s.Labels = map[string]string{"changed": "yes"} })
+		_, err := servicestore.Update(services, name, func(s *core.Service) { s.Labels = map[string]string{"changed": "yes"} })
 		rig.Must(err)
 	}
 
 	rig.Must(create(services, "a1", "10.0.0.10", 30010))
-	rig.Must(toExternalName(services, "a1", get(services, "a1").ResourceVersion))
+	rig.Must(toExternalName(services, "a1", servicestore.Get(services, "a1").ResourceVersion))
 	rig.Must(create(services, "a2", "10.0.0.10", 30010))
 	fmt.Printf("without another writer, the update succeeds: %s; then %s is created\n", of(services, "a1"), of(services, "a2"))
 
 	rig.Must(create(services, "b1", "10.0.0.20", 30020))
-	read := get(services, "b1")
+	read := servicestore.Get(services, "b1")
 	busy.meanwhile = func() { changeLabel("b1") }
 	if err := toExternalName(services, "b1", read.ResourceVersion); !apierrors.IsConflict(err) {
 		rig.Must(fmt.Errorf("expected a conflict, found %v", err))
@@ -79,40 +77,24 @@ func create(services *servicestorage.REST, name, ip string, port int) error {
 	return err
 }
 
-func get(services *servicestorage.REST, name string) *core.Service {
-	found, err := services.Get(servicestore.Context, name, &metav1.GetOptions{})
-	rig.Must(err)
-	return found.(*core.Service)
-}
-
 // of describes a Service.
 func of(services *servicestorage.REST, name string) string {
-	if _, err := services.Get(servicestore.Context, name, &metav1.GetOptions{}); err != nil {
+	s := servicestore.Get(services, name)
+	switch {
+	case s == nil:
 		return "no " + name
-	}
-	s := get(services, name).Spec
-	if s.Type == core.ServiceTypeExternalName {
+	case s.Spec.Type == core.ServiceTypeExternalName:
 		return name + " without addresses"
 	}
-	return fmt.Sprintf("%s with %s and %d", name, s.ClusterIP, s.Ports[0].NodePort)
+	return fmt.Sprintf("%s with %s and %d", name, s.Spec.ClusterIP, s.Spec.Ports[0].NodePort)
 }
 
 // toExternalName changes the type of a Service, if it still has the given resourceVersion, unless that is empty.
 func toExternalName(services *servicestorage.REST, name, resourceVersion string) error {
-	_, err := update(services, name, func(s *core.Service) {
+	_, err := servicestore.Update(services, name, func(s *core.Service) {
 		s.ResourceVersion = resourceVersion
 		s.Spec = core.ServiceSpec{Type: core.ServiceTypeExternalName, ExternalName: "example.org", Ports: s.Spec.Ports, SessionAffinity: s.Spec.SessionAffinity}
 		s.Spec.Ports[0].NodePort = 0
 	})
 	return err
-}
-
-func update(services *servicestorage.REST, name string, change func(*core.Service)) (runtime.Object, error) {
-	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
-		changed := existing.DeepCopyObject().(*core.Service)
-		change(changed)
-		return changed, nil
-	})
-	updated, _, err := services.Update(servicestore.Context, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	return updated, err
 }

@@ -3,14 +3,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 
@@ -29,18 +26,14 @@ func main() {
 	before := created.ResourceVersion
 
 	open := follow(services, before)
-	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
-		service := existing.DeepCopyObject().(*core.Service)
+	updated, err := servicestore.Update(services, name, func(service *core.Service) {
 		service.Spec.Type, service.Spec.ExternalName = core.ServiceTypeExternalName, "example.org"
 		service.Spec.ClusterIP, service.Spec.ClusterIPs, service.Spec.IPFamilies, service.Spec.IPFamilyPolicy = "", nil, nil, nil
-		return service, nil
 	})
-	updated, _, err := services.Update(servicestore.Context, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	rig.Must(err)
 	live := received(open)
 	later := received(follow(services, before))
-	read, err := services.Get(servicestore.Context, name, &metav1.GetOptions{})
-	rig.Must(err)
+	read := servicestore.Get(services, name)
 
 	report("the update returns", updated)
 	report("a get returns", read)

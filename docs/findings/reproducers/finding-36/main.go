@@ -8,11 +8,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/kubernetes/pkg/apis/core"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -92,9 +90,8 @@ func (c *cluster) tryToCreate(name string) {
 
 // address is the cluster IP of a Service.
 func (c *cluster) address(name string) string {
-	found, err := c.services.Get(servicestore.Context, name, &metav1.GetOptions{})
-	if err != nil {
-		return "none"
+	if found := servicestore.Get(c.services, name); found != nil {
+		return found.Spec.ClusterIP
 	}
-	return found.(*core.Service).Spec.ClusterIP
+	return "none"
 }

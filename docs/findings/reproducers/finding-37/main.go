@@ -9,11 +9,9 @@ import (
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clienttesting "k8s.io/client-go/testing"
 	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
-	"k8s.io/kubernetes/pkg/apis/core"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -54,21 +52,21 @@ func round(etcd, what string, happens func(*rig.Relay)) bool {
 		return err
 	}
 
-	get(server, "a") // which connects to etcd
+	servicestore.Get(server, "a") // which connects to etcd
 	relay.Hold()
 	created := make(chan error)
 	go func() { created <- create("a") }()
-	rig.Until(func() bool { return get(other, "a") != nil })
-	allocation.Tell(get(other, "a"))
+	rig.Until(func() bool { return servicestore.Get(other, "a") != nil })
+	allocation.Tell(servicestore.Get(other, "a"))
 	time.Sleep(timeout / 10) // so that the repair controller knows a
 	happens(relay)
 	fmt.Printf("%s: creating a: %s; a has %s\n", what, result(<-created), of(other, "a"))
 
 	fmt.Printf("    creating b: %s; b has %s\n", result(create("b")), of(other, "b"))
-	if get(other, "b") == nil {
+	if servicestore.Get(other, "b") == nil {
 		return false
 	}
-	allocation.Tell(get(other, "b"))
+	allocation.Tell(servicestore.Get(other, "b"))
 	allocation.StartRepair() // which checks all Services, as others do every 3 minutes
 	rig.Until(func() bool { return reported(allocation) != "" })
 	fmt.Printf("    the repair controller: %q; a has %s, b has %s\n", reported(allocation), of(other, "a"), of(other, "b"))
@@ -87,18 +85,9 @@ func reported(allocation *servicestore.Allocation) string {
 	return ""
 }
 
-// get returns a Service, nil if it is not stored.
-func get(storage *servicestorage.REST, name string) *core.Service {
-	found, err := storage.Get(servicestore.Context, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil
-	}
-	return found.(*core.Service)
-}
-
 // of describes the addresses of a Service.
 func of(storage *servicestorage.REST, name string) string {
-	found := get(storage, name)
+	found := servicestore.Get(storage, name)
 	if found == nil {
 		return "none"
 	}

@@ -54,6 +54,29 @@ func Create(ctx context.Context, services *servicestorage.REST, name string, twe
 	return created.(*core.Service), nil
 }
 
+// Update changes a Service as a PATCH request does.
+func Update(services *servicestorage.REST, name string, change func(*core.Service)) (*core.Service, error) {
+	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
+		changed := existing.DeepCopyObject().(*core.Service)
+		change(changed)
+		return changed, nil
+	})
+	updated, _, err := services.Update(Context, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return updated.(*core.Service), nil
+}
+
+// Get returns a Service, nil if it is not stored.
+func Get(services *servicestorage.REST, name string) *core.Service {
+	found, err := services.Get(Context, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return found.(*core.Service)
+}
+
 // InMemory returns an allocator of the cluster IPs in 10.0.0.0/16.
 func InMemory() ipallocator.Interface {
 	_, block, err := netutils.ParseCIDRSloppy("10.0.0.0/16")
