@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -51,13 +50,9 @@ func (c *Cluster) CreateFrom(space string, spec batchv1.CronJobSpec) *batchv1.Cr
 	rig.Must(err)
 	spec.JobTemplate.Spec = jobs.Spec(1, 1)
 	cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-	var created *batchv1.CronJob
-	rig.Until(func() bool { // until admission knows the namespace
-		created, err = c.Client.BatchV1().CronJobs(space).Create(ctx, cron, metav1.CreateOptions{})
-		return !apierrors.IsNotFound(err)
-	})
+	cron, err = c.Client.BatchV1().CronJobs(space).Create(ctx, cron, metav1.CreateOptions{})
 	rig.Must(err)
-	return created
+	return cron
 }
 
 // Control runs the CronJob controller for one namespace until it is stopped. Its requests go through wrap, which may be nil.

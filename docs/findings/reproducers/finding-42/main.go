@@ -85,11 +85,7 @@ func (v variant) stays(client kubernetes.Interface) bool {
 	rig.Must(err)
 	spec := jobs.Spec(1, 1)
 	v.spec(&spec)
-	var created *batchv1.Job
-	rig.Until(func() bool { // until admission knows the namespace
-		created, err = client.BatchV1().Jobs(v.space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-		return !apierrors.IsNotFound(err)
-	})
+	created, err := client.BatchV1().Jobs(v.space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	rig.Must(err)
 	rig.Until(func() bool { return pod(client, v.space).Status.Phase == corev1.PodRunning })
 	if v.then != nil {

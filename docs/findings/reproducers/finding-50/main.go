@@ -106,10 +106,8 @@ func (v variant) remove(client kubernetes.Interface, policy metav1.DeletionPropa
 
 // create creates a Job and waits until its only pod runs.
 func (v variant) create(client kubernetes.Interface) (name string) {
-	rig.Until(func() bool { // until admission knows the namespace
-		_, err := client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: jobs.Spec(1, 4)}, metav1.CreateOptions{})
-		return !apierrors.IsNotFound(err)
-	})
+	_, err := client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: jobs.Spec(1, 4)}, metav1.CreateOptions{})
+	rig.Must(err)
 	rig.Until(func() bool {
 		pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + v.name})
 		rig.Must(err)

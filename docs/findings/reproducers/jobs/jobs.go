@@ -15,7 +15,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -90,10 +89,8 @@ func Spec(completions int32, grace int64) batchv1.JobSpec {
 func (c *Cluster) Create(name string, completions int32, change func(*batchv1.JobSpec)) {
 	spec := Spec(completions, grace)
 	change(&spec)
-	rig.Until(func() bool { // until admission knows the namespace
-		_, err := c.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-		return !apierrors.IsNotFound(err)
-	})
+	_, err := c.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	rig.Must(err)
 	c.Until(name, func(j *batchv1.Job) bool {
 		return j.Status.Active == completions && len(c.running(name)) == int(completions)
 	})
