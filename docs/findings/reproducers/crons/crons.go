@@ -35,17 +35,13 @@ type Cluster struct {
 func Start() *Cluster {
 	config := api.Start()
 	c := &Cluster{kubernetes.NewForConfigOrDie(config), config}
-	jobs.Run(c.Client, c.Client)
+	jobs.Control(ctx, c.Client)
+	go jobs.Kubelet(c.Client)
 	return c
 }
 
-// Create creates a namespace with a CronJob that starts a Job each minute, with one pod that runs until it is ended.
-func (c *Cluster) Create(space string, policy batchv1.ConcurrencyPolicy, deadline *int64) {
-	c.CreateFrom(space, batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: policy, StartingDeadlineSeconds: deadline})
-}
-
-// CreateFrom creates a namespace with a CronJob of a spec, to which it adds the Job.
-func (c *Cluster) CreateFrom(space string, spec batchv1.CronJobSpec) *batchv1.CronJob {
+// Create creates a namespace with a CronJob of a spec, to which it adds the Job, with one pod that runs until it is ended.
+func (c *Cluster) Create(space string, spec batchv1.CronJobSpec) *batchv1.CronJob {
 	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
 	rig.Must(err)
 	spec.JobTemplate.Spec = jobs.Spec(1, 1)

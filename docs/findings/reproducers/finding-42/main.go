@@ -62,7 +62,8 @@ func main() {
 		factory.Core().V1().Namespaces(), 0, corev1.FinalizerKubernetes)
 	factory.Start(ctx.Done())
 	go spaces.Run(ctx, 1)
-	jobs.Run(client, client)
+	jobs.Control(ctx, client)
+	go jobs.Kubelet(client)
 
 	var all sync.WaitGroup
 	stays := make([]bool, len(variants))

@@ -55,7 +55,7 @@ func main() {
 
 // run returns how many Jobs of the CronJob run at once, at most, until shortly after the second minute.
 func (v variant) run(c *crons.Cluster) (most int) {
-	c.Create(v.space, v.policy, v.deadline)
+	c.Create(v.space, batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: v.policy, StartingDeadlineSeconds: v.deadline})
 	first, kill := context.WithCancel(context.Background())
 	defer kill()
 	c.Control(first, v.space, func(next http.RoundTripper) http.RoundTripper { return &mortal{RoundTripper: next, variant: v} })

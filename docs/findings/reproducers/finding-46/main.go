@@ -56,7 +56,7 @@ func main() {
 
 // run recreates the Job of a CronJob, and reports whether the CronJob is stuck or deletes a Job that is not its own.
 func (v variant) run(c *crons.Cluster) bool {
-	c.Create(v.space, v.policy, nil)
+	c.Create(v.space, batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: v.policy})
 	first, stop := context.WithCancel(ctx)
 	defer stop()
 	c.Control(first, v.space, func(next http.RoundTripper) http.RoundTripper { return delayed{next, v.slow} })

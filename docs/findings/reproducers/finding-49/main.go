@@ -85,7 +85,7 @@ func main() {
 // run lets the CronJob miss its runs, and reports whether it starts a Job then.
 func (v variant) run(c *crons.Cluster) bool {
 	client := c.Client.BatchV1().CronJobs(v.space)
-	cron := c.CreateFrom(v.space, v.spec)
+	cron := c.Create(v.space, v.spec)
 	if !v.last.IsZero() {
 		cron.Status.LastScheduleTime = ptr.To(metav1.NewTime(v.last))
 		_, err := client.UpdateStatus(ctx, cron, metav1.UpdateOptions{})

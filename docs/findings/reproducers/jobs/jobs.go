@@ -56,14 +56,9 @@ func Start() *Cluster {
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 20, 30
 	limited.Wrap(func(inner http.RoundTripper) http.RoundTripper { return recorder{inner, c} })
-	Run(kubernetes.NewForConfigOrDie(limited), c.client)
+	Control(ctx, kubernetes.NewForConfigOrDie(limited))
+	go Kubelet(c.client)
 	return c
-}
-
-// Run runs the Job controller and a kubelet, each with a client.
-func Run(ofController, ofKubelet kubernetes.Interface) {
-	Control(ctx, ofController)
-	go Kubelet(ofKubelet)
 }
 
 // Control runs the Job controller.
