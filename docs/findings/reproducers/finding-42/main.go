@@ -38,19 +38,19 @@ type variant struct {
 	space string
 	spec  func(*batchv1.JobSpec)
 	then  func(kubernetes.Interface, *batchv1.Job)
+	shows bool
 }
 
-// The first is the control.
 var variants = []variant{
 	{space: "without-limit-per-index", spec: func(*batchv1.JobSpec) {}},
-	{space: "with-limit-per-index", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }},
+	{space: "with-limit-per-index", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }, shows: true},
 	{space: "replaced-once-failed", spec: func(s *batchv1.JobSpec) {
 		s.BackoffLimitPerIndex, s.PodReplacementPolicy = ptr.To[int32](1), ptr.To(batchv1.Failed)
-	}},
+	}, shows: true},
 	{space: "past-its-deadline", spec: func(s *batchv1.JobSpec) {
 		s.BackoffLimitPerIndex, s.ActiveDeadlineSeconds = ptr.To[int32](1), ptr.To[int64](30)
-	}},
-	{space: "suspended", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }, then: suspend},
+	}, shows: true},
+	{space: "suspended", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }, then: suspend, shows: true},
 }
 
 func main() {
@@ -64,20 +64,7 @@ func main() {
 	go spaces.Run(ctx, 1)
 	jobs.Control(ctx, client)
 	go jobs.Kubelet(client)
-
-	var all sync.WaitGroup
-	stays := make([]bool, len(variants))
-	for i, v := range variants {
-		all.Go(func() { stays[i] = v.stays(client) })
-	}
-	all.Wait()
-	shown := 0
-	for _, s := range stays[1:] {
-		if s && !stays[0] {
-			shown++
-		}
-	}
-	rig.Verdict(shown, len(variants)-1, "a namespace is not removed until its Job is deleted by hand")
+	rig.Variants("a namespace is not removed until its Job is deleted by hand", variants, func(v variant) (string, bool, bool) { return v.space, v.shows, v.stays(client) })
 }
 
 // stays deletes a namespace with a Job that has a pod, and reports whether it stays.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/utils/ptr"
@@ -52,17 +51,9 @@ var variants = []variant{
 
 func main() {
 	c := jobs.Start()
-	shown := make([]int, len(variants))
-	var all sync.WaitGroup
-	for i, v := range variants {
-		all.Go(func() {
-			if v.finishes(c, false) && !v.finishes(c, true) {
-				shown[i] = 1
-			}
-		})
-	}
-	all.Wait()
-	rig.Verdict(shown[0]+shown[1]+shown[2], len(variants), "a suspended Job whose end condition is met does not finish")
+	rig.Variants("a suspended Job whose end condition is met does not finish", variants, func(v variant) (string, bool, bool) {
+		return v.name, true, v.finishes(c, false) && !v.finishes(c, true)
+	})
 }
 
 // finishes reports whether a Job finishes, be it suspended or not.
