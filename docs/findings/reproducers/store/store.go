@@ -7,20 +7,17 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -29,9 +26,9 @@ import (
 const Prefix = "/registry/configmaps/ns/"
 
 // Store is the storage of ConfigMaps in one API server: etcd3 store, cacher and
-// delegator, made by the factory that kube-apiserver uses.
+// delegator, made by the functions that kube-apiserver uses.
 type Store struct {
-	*cacher.CacheDelegator
+	storage.Interface
 	// Decryption fails while Broken is set, as in an outage of a KMS plugin.
 	Broken atomic.Bool
 
@@ -40,49 +37,24 @@ type Store struct {
 
 // New connects to etcd at an address and waits until the cache is initialised.
 func New(address string) *Store {
-	scheme := runtime.NewScheme()
-	rig.Must(corev1.AddToScheme(scheme))
-	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
-	codecs := serializer.NewCodecFactory(scheme)
-	json, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	json, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	version := corev1.SchemeGroupVersion
-	s := &Store{codec: codecs.CodecForVersions(json.Serializer, codecs.UniversalDeserializer(), version, version)}
+	s := &Store{codec: scheme.Codecs.CodecForVersions(json.Serializer, scheme.Codecs.UniversalDeserializer(), version, version)}
 
 	config := storagebackend.NewDefaultConfig("/registry", s.codec)
 	config.Transport.ServerList = []string{"http://" + address}
 	config.Transformer = transformer{&s.Broken}
-	resource := schema.GroupResource{Resource: "configmaps"}
+	resource := config.ForResource(schema.GroupResource{Resource: "configmaps"})
+	key := func(o runtime.Object) (string, error) { return storage.NamespaceKeyFunc("/configmaps/", o) }
 	one := func() runtime.Object { return &corev1.ConfigMap{} }
 	list := func() runtime.Object { return &corev1.ConfigMapList{} }
-	store, _, err := factory.Create(*config.ForResource(resource), one, list, "/configmaps")
+	var err error
+	s.Interface, _, err = registry.StorageWithCacher()(resource, "/configmaps", key, one, list, storage.DefaultNamespaceScopedAttr, nil, nil)
 	rig.Must(err)
-	c, err := cacher.NewCacherFromConfig(cacher.Config{
-		Storage:             store,
-		Versioner:           storage.APIObjectVersioner{},
-		GroupResource:       resource,
-		EventsHistoryWindow: config.EventsHistoryWindow,
-		ResourcePrefix:      "/configmaps",
-		KeyFunc: func(o runtime.Object) (string, error) {
-			m, err := meta.Accessor(o)
-			if err != nil {
-				return "", err
-			}
-			return "/configmaps/" + m.GetNamespace() + "/" + m.GetName(), nil
-		},
-		GetAttrsFunc: func(o runtime.Object) (labels.Set, fields.Set, error) {
-			m, err := meta.Accessor(o)
-			if err != nil {
-				return nil, nil, err
-			}
-			return m.GetLabels(), fields.Set{"metadata.name": m.GetName()}, nil
-		},
-		NewFunc:     one,
-		NewListFunc: list,
-		Codec:       s.codec,
-	})
-	rig.Must(err)
-	s.CacheDelegator = cacher.NewCacheDelegator(c, store)
-	rig.Must(c.Wait(context.Background()))
+	_, ready := rig.Wait(time.Millisecond, time.Minute, func() bool { return s.ReadinessCheck() == nil })
+	if !ready {
+		rig.Must(errors.New("the cache is not initialised after a minute"))
+	}
 	return s
 }
 
