@@ -36,13 +36,8 @@ var strategies = []struct {
 	appsv1.DeploymentStrategy
 	most int32
 }{
-	{appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: number(1), MaxUnavailable: number(0)}}, replicas + 1},
+	{appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))}}, replicas + 1},
 	{appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, replicas},
-}
-
-func number(n int32) *intstr.IntOrString {
-	value := intstr.FromInt32(n)
-	return &value
 }
 
 func main() {

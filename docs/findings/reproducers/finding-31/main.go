@@ -12,11 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -120,19 +120,13 @@ func run(ctx context.Context, client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	s, err := scheduler.New(ctx, client, factory, nil, func(name string) events.EventRecorderLogger {
-		return broadcaster.NewRecorder(scheme(), name)
+		return broadcaster.NewRecorder(scheme.Scheme, name)
 	})
 	rig.Must(err)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	rig.Must(s.WaitForHandlersSync(ctx))
 	go s.Run(ctx)
-}
-
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	rig.Must(corev1.AddToScheme(s))
-	return s
 }
 
 func (c *client) create(pod *corev1.Pod) {

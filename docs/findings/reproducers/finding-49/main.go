@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	_ "time/tzdata" // as kube-controller-manager has it
 
@@ -35,14 +36,12 @@ type variant struct {
 func variants() []variant {
 	first := time.Now().Add(10 * time.Second).Truncate(time.Minute).Add(time.Minute)
 	minute := func(n int) time.Time { return first.Add(time.Duration(n) * time.Minute) }
-	at := func(n ...int) (schedule string) {
-		for i, n := range n {
-			if i > 0 {
-				schedule += ","
-			}
-			schedule += fmt.Sprint(minute(n).Minute())
+	at := func(n ...int) string {
+		var minutes []string
+		for _, n := range n {
+			minutes = append(minutes, fmt.Sprint(minute(n).Minute()))
 		}
-		return schedule + " * * * *"
+		return strings.Join(minutes, ",") + " * * * *"
 	}
 	soon, late := minute(2).Add(50*time.Second), minute(3).Add(5*time.Second)
 	forbid := batchv1.ForbidConcurrent

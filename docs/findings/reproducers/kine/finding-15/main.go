@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -68,12 +69,9 @@ func stream(ctx context.Context, client etcdserverpb.KVClient) *etcdserverpb.Ran
 }
 
 func describe(pairs []*mvccpb.KeyValue) string {
-	text := ""
-	for i, pair := range pairs {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s of revision %d", pair.Key, pair.ModRevision)
+	var described []string
+	for _, pair := range pairs {
+		described = append(described, fmt.Sprintf("%s of revision %d", pair.Key, pair.ModRevision))
 	}
-	return text
+	return strings.Join(described, ", ")
 }
