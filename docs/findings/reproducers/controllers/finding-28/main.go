@@ -43,13 +43,15 @@ func main() {
 	lagging := rest.CopyConfig(config)
 	lagging.Wrap(server.Late("persistentvolumes", late))
 	lagging.Wrap(server.Away)
-	s := &storage{volumes: map[string]bool{}}
+	s := &storage{}
 	go func() { rig.Must(provisioner.Run(ctx, lagging, s)) }()
 	for i := range rounds {
 		claim(client, fmt.Sprintf("claim-%d", i))
 	}
 	time.Sleep(10 * time.Second)
-	rig.Verdict(len(s.volumes), rounds, "the storage has a volume 10s after its PersistentVolume was deleted,")
+	left := 0
+	s.volumes.Range(func(any, any) bool { left++; return true })
+	rig.Verdict(left, rounds, "the storage has a volume 10s after its PersistentVolume was deleted,")
 }
 
 // claim creates a claim, changes it meanwhile, and deletes it once its PersistentVolume exists. It waits until the PersistentVolume is gone.
@@ -74,16 +76,13 @@ func claim(client kubernetes.Interface, name string) {
 	rig.Until(func() bool { _, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err != nil })
 }
 
-// storage holds the existing volumes.
-type storage struct {
-	mu      sync.Mutex
-	volumes map[string]bool
-}
+// storage holds the existing volumes, by name.
+type storage struct{ volumes sync.Map }
 
 // Provision implements controller.Provisioner.
 func (s *storage) Provision(_ context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	time.Sleep(creation)
-	s.set(options.PVName, true)
+	s.volumes.Store(options.PVName, nil)
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: options.PVName}}
 	volume.Spec.PersistentVolumeReclaimPolicy = *options.StorageClass.ReclaimPolicy
 	volume.Spec.NFS = &corev1.NFSVolumeSource{Server: "storage", Path: "/" + options.PVName}
@@ -92,17 +91,7 @@ func (s *storage) Provision(_ context.Context, options controller.ProvisionOptio
 
 // Delete implements controller.Provisioner.
 func (s *storage) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
-	s.set(volume.Name, false)
+	s.volumes.Delete(volume.Name)
 	time.Sleep(deletion)
 	return nil
-}
-
-func (s *storage) set(name string, there bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if there {
-		s.volumes[name] = true
-	} else {
-		delete(s.volumes, name)
-	}
 }
