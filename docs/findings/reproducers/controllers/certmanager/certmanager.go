@@ -26,10 +26,7 @@ const SelfSigned = "self-signed"
 func Start(wrap transport.WrapperFunc) *rest.Config {
 	config := server.Start(certmanager.Definitions())
 	ctx := context.Background()
-	slow := rest.CopyConfig(config)
-	slow.Wrap(wrap)
-	slow.Wrap(server.Away)
-	proxied, err := simtest.Proxy(ctx, slow)
+	proxied, err := simtest.Proxy(ctx, server.Away(config, wrap))
 	rig.Must(err)
 	go func() { rig.Must(certmanager.Run(ctx, proxied, certmanager.Backoff)) }()
 	issuer := &cmapi.Issuer{ObjectMeta: metav1.ObjectMeta{Name: SelfSigned}}

@@ -11,7 +11,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
@@ -40,9 +39,7 @@ func main() {
 		_, err := client.StorageV1().StorageClasses().Create(ctx, c, metav1.CreateOptions{})
 		return err == nil
 	})
-	lagging := rest.CopyConfig(config)
-	lagging.Wrap(server.Late("persistentvolumes", late))
-	lagging.Wrap(server.Away)
+	lagging := server.Away(config, server.Late("persistentvolumes", late))
 	s := &storage{}
 	go func() { rig.Must(provisioner.Run(ctx, lagging, s)) }()
 	for i := range rounds {

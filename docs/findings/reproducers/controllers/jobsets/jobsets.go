@@ -59,15 +59,12 @@ func release() string {
 
 // Run runs a replica whose watch of a resource is late until it is stopped, and returns once its informers have begun.
 func Run(config *rest.Config, resource string, late time.Duration) (stop func()) {
-	config = rest.CopyConfig(config)
-	config.Wrap(apiserver.Late(resource, late))
-	config.Wrap(apiserver.Away)
 	options := ctrl.Options{Scheme: types, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0"}
 	options.Controller.SkipNameValidation = new(true) // which is global to the process
 	// As in the release, but whoever stops does not keep others waiting until the lease has expired.
 	options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "6d4f6a47.jobset.x-k8s.io", apiserver.Namespace
 	options.LeaderElectionReleaseOnCancel = true
-	manager, err := ctrl.NewManager(config, options)
+	manager, err := ctrl.NewManager(apiserver.Away(config, apiserver.Late(resource, late)), options)
 	rig.Must(err)
 	replica, cancel := context.WithCancel(ctx)
 	rig.Must(controllers.SetupJobSetIndexes(replica, manager.GetFieldIndexer()))

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"sigs.k8s.io/yaml"
 
 	"github.com/watchsim/watchsim/cluster/target"
@@ -44,8 +45,13 @@ func Start(definitions string) *rest.Config {
 	return config
 }
 
-// Away is a client that is not on the machine of its API server.
-func Away(next http.RoundTripper) http.RoundTripper { return away{next} }
+// Away returns the configuration of a client that is not on the machine of its API server. Its requests pass through wrap, if it is given.
+func Away(config *rest.Config, wrap transport.WrapperFunc) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(wrap)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return away{next} })
+	return config
+}
 
 type away struct{ http.RoundTripper }
 

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
@@ -55,14 +54,10 @@ func Start(controller, sidecar transport.WrapperFunc, storage *Storage) client.S
 	_, err = c.VolumeSnapshotClasses().Create(ctx, class, metav1.CreateOptions{})
 	rig.Must(err)
 
-	away := func(wrap transport.WrapperFunc) *rest.Config {
-		config := rest.CopyConfig(config)
-		config.Wrap(wrap)
-		config.Wrap(server.Away)
-		return config
-	}
-	go func() { rig.Must(snapshots.RunController(ctx, away(controller), snapshots.Resync)) }()
-	go func() { rig.Must(snapshots.RunSidecar(ctx, away(sidecar), snapshots.Resync, driver, storage)) }()
+	go func() { rig.Must(snapshots.RunController(ctx, server.Away(config, controller), snapshots.Resync)) }()
+	go func() {
+		rig.Must(snapshots.RunSidecar(ctx, server.Away(config, sidecar), snapshots.Resync, driver, storage))
+	}()
 	return c
 }
 
