@@ -5,15 +5,13 @@ package jobsets
 import (
 	"context"
 	"path/filepath"
-	"reflect"
-	"runtime"
 	"time"
 
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	machinery "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,7 +29,7 @@ const Attempt = "jobset.sigs.k8s.io/restart-attempt"
 
 var (
 	ctx   = context.Background()
-	types = machinery.NewScheme()
+	types = runtime.NewScheme()
 )
 
 func init() {
@@ -42,19 +40,12 @@ func init() {
 
 // Start runs an API server with the custom resource of the release.
 func Start() (*rest.Config, client.Client) {
-	config := apiserver.Start(filepath.Join(release(), "config/components/crd/bases"))
+	config := apiserver.Start(filepath.Join(apiserver.Source(controllers.NewJobSetReconciler), "../../config/components/crd/bases"))
 	c, err := client.New(config, client.Options{Scheme: types})
 	rig.Must(err)
 	rig.Until(func() bool { err = c.List(ctx, &api.JobSetList{}); return err == nil }) // until it can be discovered as well
 	rig.Must(err)
 	return config, c
-}
-
-// release is the folder of the released source that this was built from.
-func release() string {
-	function := runtime.FuncForPC(reflect.ValueOf(controllers.NewJobSetReconciler).Pointer())
-	file, _ := function.FileLine(function.Entry())
-	return filepath.Join(filepath.Dir(file), "..", "..")
 }
 
 // Run runs a replica whose watch of a resource is late until it is stopped, and returns once its informers have begun.

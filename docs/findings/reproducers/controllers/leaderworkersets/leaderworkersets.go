@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"reflect"
-	goruntime "runtime"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -42,9 +40,7 @@ type Cluster struct {
 // Start runs an API server and the controllers, whose requests pass through wrap, if it is given.
 func Start(wrap transport.WrapperFunc) *Cluster {
 	ctrl.SetLogger(logr.Discard())
-	function := goruntime.FuncForPC(reflect.ValueOf(controllers.SetupIndexes).Pointer())
-	file, _ := function.FileLine(function.Entry())
-	config := server.Start(filepath.Join(filepath.Dir(file), "..", "..", "config", "crd", "bases"))
+	config := server.Start(filepath.Join(server.Source(controllers.SetupIndexes), "../../config/crd/bases"))
 	scheme := runtime.NewScheme()
 	rig.Must(clientgoscheme.AddToScheme(scheme))
 	rig.Must(lwsv1.AddToScheme(scheme))

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"time"
 
@@ -58,6 +60,13 @@ type away struct{ http.RoundTripper }
 func (a away) RoundTrip(request *http.Request) (*http.Response, error) {
 	time.Sleep(20 * time.Millisecond)
 	return a.RoundTripper.RoundTrip(request)
+}
+
+// Source returns the folder with the source of a function, in the release that this was built from.
+func Source(function any) string {
+	compiled := runtime.FuncForPC(reflect.ValueOf(function).Pointer())
+	file, _ := compiled.FileLine(compiled.Entry())
+	return filepath.Dir(file)
 }
 
 func define(client dynamic.Interface, folder string) {
