@@ -68,9 +68,7 @@ func recreated(c *lws.Cluster, name string, collected bool) bool {
 	rig.Must(c.Delete(ctx, c.Set(name)))
 	if collected {
 		rig.Must(c.Delete(ctx, old))
-		for _, revision := range c.Revisions(lwsv1.SetNameLabelKey, name) {
-			c.Forget(&revision)
-		}
+		c.DeleteRevisions(name)
 	}
 	c.Create(name, after, 2, 2, 1)
 	of := c.StatefulSet(name, lws.Has(after))

@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -53,16 +55,9 @@ func (r *revisions) List(ctx context.Context, list client.ObjectList, options ..
 	return err
 }
 
-// Revisions returns the ControllerRevisions with a label, observed or not.
-func (c *Cluster) Revisions(label, value string) []appsv1.ControllerRevision {
-	var list appsv1.ControllerRevisionList
-	rig.Must(c.revisions.Client.List(ctx, &list, client.MatchingLabels{label: value}))
-	return list.Items
-}
-
-// Forget deletes a ControllerRevision.
-func (c *Cluster) Forget(revision *appsv1.ControllerRevision) {
-	rig.Must(c.revisions.Delete(ctx, revision))
+// DeleteRevisions deletes the ControllerRevisions of a set, observed or not.
+func (c *Cluster) DeleteRevisions(set string) {
+	rig.Must(c.revisions.DeleteAllOf(ctx, &appsv1.ControllerRevision{}, client.InNamespace(server.Namespace), client.MatchingLabels{lwsv1.SetNameLabelKey: set}))
 }
 
 // split is the client of the controllers: that of the API server, but for ControllerRevisions.
