@@ -54,6 +54,21 @@ func (s *store) deletedBy(rv int64) *model.Operation {
 	return s.marked[rv]
 }
 
+// removedBy is deletedBy for the removal of an object. An update that removes the last finalizer, and with it the object, is answered with the object as it
+// was updated, and not with the revision of the removal.
+func (s *store) removedBy(old object, rv int64) *model.Operation {
+	if by := s.deletedBy(rv); by != nil {
+		return by
+	}
+	for _, request := range s.seen.Requests[resourceOfKind(old)] {
+		op := &request.Op
+		if request.Kind == model.Update && op.Kind == model.Delete && op.Err == model.OK && len(op.Objects) == 1 && op.Objects[0].UID == string(old.GetUID()) {
+			return op
+		}
+	}
+	return nil
+}
+
 // podDeletedBy is deletedBy for a pod. Without a grace period, as a pod on no node has none, one request sets the deletionTimestamp and removes the pod
 // (Store.Delete of k8s.io/apiserver), and is answered with the second revision.
 func (s *store) podDeletedBy(k *known) *model.Operation {

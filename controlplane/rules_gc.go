@@ -108,7 +108,7 @@ func finalizersHold(s *store, key string, old, now object, rv int64) string {
 	if old == nil || now != nil || len(old.GetFinalizers()) < 2 {
 		return ""
 	}
-	before, by := s.wrote[s.changed[key]], s.deletedBy(rv)
+	before, by := s.deletedBy(s.changed[key]), s.removedBy(old, rv)
 	if before != nil && by != nil && before.Return > by.Call && s.isFinding(19, "objects with finalizers", "an update that removed the last finalizer has deleted a newer version of the object, which has others") {
 		return ""
 	}

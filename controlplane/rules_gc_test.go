@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // An object with two finalizers must not be removed.
@@ -26,6 +29,19 @@ func TestFinalizersHold(t *testing.T) {
 		operations := seen.Histories["configmaps"].Operations
 		operations[2].Call = operations[1].Call
 		require.Zero(t, brokenOf(t, seen, "FinalizersHold"))
+		// The same by a foreground deletion, and by an update that is answered with the object.
+		added, removed := operations[1], operations[2]
+		added.Kind, removed.Kind, removed.ResultRV, removed.Objects = model.Delete, model.Delete, 0, []model.Object{{UID: "o", RV: 1}}
+		seen.Histories["configmaps"].Operations = operations[:1]
+		require.Equal(t, 1, brokenOf(t, seen, "FinalizersHold"))
+		request := importer.Request{Scope: added.Scope}
+		seen.Requests["configmaps"] = []*importer.Told{
+			{Exchange: importer.Exchange{Kind: model.Delete, Request: request, Call: added.Call, Return: added.Return}, Op: added},
+			{Exchange: importer.Exchange{Kind: model.Update, Request: request, Call: removed.Call, Return: removed.Return}, Op: removed},
+		}
+		require.Zero(t, brokenOf(t, seen, "FinalizersHold"))
+		seen.Requests["configmaps"][1].Op.Objects[0].UID = "another"
+		require.Equal(t, 1, brokenOf(t, seen, "FinalizersHold"))
 	})
 }
 
