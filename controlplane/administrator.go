@@ -21,8 +21,8 @@ import (
 const maxOff = 2 * time.Minute
 
 // Administer starts to act as administrators do, until a deadline: nodes lose power, are drained,
-// labelled and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, nodes without power stay so
-// for up to [maxOff] after the deadline, while everything else is calm. In the end it restores all nodes, and closes the channel when they accept pods.
+// labelled and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, some nodes then have no power while everything else
+// is calm, until the rest has converged, and up to [maxOff] longer. In the end it restores all nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
 	a := &administrator{plane: p, cluster: c, client: c.Client()}
 	var actions []func(*administrator, context.Context) error
@@ -40,13 +40,38 @@ func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (do
 			}
 		}
 		if slices.Contains(usage.Groups, Nodes) && rand.IntN(2) == 0 {
-			time.Sleep(upTo(maxOff))
+			a.outage(context.Background(), usage)
 		}
 		for a.restore(context.Background()) != nil {
 			time.Sleep(time.Second)
 		}
 	}()
 	return ended
+}
+
+// outage keeps some nodes off, but not all unless there is one, while users go on and nodes are labelled, until everything else has converged and for a
+// while longer. If that takes too long, it is overdue.
+func (a *administrator) outage(ctx context.Context, usage Usage) {
+	for _, i := range rand.Perm(len(a.plane.nodes))[:1+rand.IntN(max(1, len(a.plane.nodes)-1))] {
+		a.plane.nodes[i].switchOff()
+	}
+	end := time.Now().Add(time.Minute) // a node that is off is noticed after 40 s
+	a.cluster.Go("user-outage", a.plane.User(usage, end))
+	for time.Now().Before(end) {
+		_ = a.label(ctx) // fails for a node that is gone
+		time.Sleep(upTo(5 * time.Second))
+	}
+	for began := a.cluster.Now(); ; time.Sleep(5 * time.Second) {
+		err := SettledElsewhere(ctx, a.client)
+		if err == nil {
+			break
+		}
+		if late := Late(err, a.cluster.Now()-began, 0); late != nil {
+			a.plane.Overdue(fmt.Errorf("while nodes are off: %w", late))
+			break
+		}
+	}
+	time.Sleep(upTo(maxOff))
 }
 
 type administrator struct {

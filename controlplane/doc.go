@@ -37,6 +37,7 @@
 //   - twins.go: two pods of the same name must not run at the same time.
 //   - settled.go, settled_workloads.go, settled_cron.go: the state that the control plane must converge to after healing;
 //     byhand.go: what has to be done by hand for that.
+//   - settled_elsewhere.go: what must converge while nodes are off.
 //   - overdue.go: known causes why it has not.
 //   - findings.go: which of these are findings, and whether their fix is switched on.
 //   - room.go: which pods cannot be expected to run, because no node has room for them.

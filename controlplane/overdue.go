@@ -23,6 +23,9 @@ import (
 // Overdue keeps an error of [Late], for [Plane.Broken] to judge after the run, when it is known what controllers had observed.
 func (p *Plane) Overdue(late error) { p.overdue = late }
 
+// Late returns what is overdue, nil for nothing.
+func (p *Plane) Late() error { return p.overdue }
+
 // Broken returns what [Check] does, pods of stateful sets that ran twice at the same time, and the overdue error. Known failures of released controllers are noted
 // instead, as many runs would fail with them: most come from objects that were created and deleted before an informer listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {

@@ -30,7 +30,7 @@ func (s *state) hasRoom(pod *corev1.Pod) bool {
 	}
 	wanted := wantedNode(pod)
 	for _, node := range s.nodes {
-		if wanted != "" && node.Name != wanted || !labels.SelectorFromSet(pod.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
+		if s.off[node.Name] || wanted != "" && node.Name != wanted || !labels.SelectorFromSet(pod.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
 			continue
 		}
 		cpu, pods := request(pod), int64(1)

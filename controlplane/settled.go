@@ -41,6 +41,9 @@ type state struct {
 	addresses   []networkingv1.IPAddress
 	budgets     []policyv1.PodDisruptionBudget
 
+	// off are the nodes that accept no pods, if some may be off; otherwise nil.
+	off map[string]bool
+
 	// Operators write these all the time.
 	maps    []corev1.ConfigMap
 	secrets []corev1.Secret
@@ -92,15 +95,25 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 	if err := s.nodesTake(); err != nil {
 		return err
 	}
-	for _, promise := range []struct {
-		within time.Duration
-		wrong  func() error
-	}{
-		{soon, s.cronJobsRun}, {soon, func() error { return s.suspendCronJobs(ctx, client) }}, {soon, func() error { return s.byHand(ctx, client) }}, {soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.templatesRun}, {soon, s.podsRun},
-		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {soon, s.cronJobsKnow}, {backOff, s.jobsDone}, {resync, s.quotasCount}, {resync, s.addressesHeld},
-	} {
-		if err := promise.wrong(); err != nil {
-			return unsettled{err, promise.within}
+	return first(
+		promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
+		promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
+		promise{soon, s.daemonsDone}, promise{soon, s.templatesRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount}, promise{soon, s.jobsBegin},
+		promise{soon, s.jobsRest}, promise{soon, s.cronJobsKnow}, promise{backOff, s.jobsDone}, promise{resync, s.quotasCount}, promise{resync, s.addressesHeld},
+	)
+}
+
+// promise is what holds within some time after healing, and returns the first object of which it does not hold.
+type promise struct {
+	within time.Duration
+	wrong  func() error
+}
+
+// first returns what the first broken promise says, as an unsettled error.
+func first(promises ...promise) error {
+	for _, p := range promises {
+		if err := p.wrong(); err != nil {
+			return unsettled{err, p.within}
 		}
 	}
 	return nil
@@ -150,7 +163,7 @@ func Due(err error) bool {
 	return is
 }
 
-// Late returns an error if the deadline of an error of Settled has passed, given the time since healing. The deadline is extended by more,
+// Late returns an error if the deadline of an error of Settled or SettledElsewhere has passed, given the time since healing. The deadline is extended by more,
 // for a rollout for example.
 func Late(err error, after, more time.Duration) error {
 	if u, is := errors.AsType[unsettled](err); is && after > u.within+more {
@@ -226,7 +239,8 @@ func (s *state) owners() error {
 	}
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
-		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
+		ends := s.off != nil && o.GetDeletionTimestamp() != nil
+		if len(owners) > 0 && !ends && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
 			return living[r.UID] != nil && isOwner(r, living[r.UID], o) || !scheme.Scheme.Recognizes(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
 		}) {
 			return wrong{error: fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), of: o, orphan: true}
@@ -258,7 +272,7 @@ func (s *state) deleted() error {
 
 func (s *state) podsRun() error {
 	for _, pod := range s.pods {
-		if !isOver(&pod) && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) && s.hasRoom(&pod) {
+		if lives(&pod) && !s.off[pod.Spec.NodeName] && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) && s.hasRoom(&pod) {
 			return wrongf(&pod, "pod %s is %s on node %q and not ready", describe(&pod), pod.Status.Phase, pod.Spec.NodeName)
 		}
 	}

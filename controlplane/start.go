@@ -43,7 +43,7 @@ type Plane struct {
 // is given runs before they start, and the Check that is given runs besides their rules.
 func (p *Plane) Config(config simtest.Config, nodes int) simtest.Config {
 	config.Cache = KubeAPIServer
-	config.Patience = cmp.Or(config.Patience, resync+2*maxOff)        // nodes may be off at first
+	config.Patience = cmp.Or(config.Patience, resync+soon+2*maxOff)   // nodes may be off at first
 	config.MaxPartition = cmp.Or(config.MaxPartition, 30*time.Second) // a leader loses its lease after 15 s
 	boot, check := config.Boot, config.Check
 	config.Boot = func(t *simtest.T, c *simtest.Cluster) {

@@ -137,6 +137,10 @@ func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
 	}()
 }
 
+// Disturb stalls goroutines again, as the seed decides, until the next [Cluster.Heal] or [Cluster.Eventually]. What a test does after it has healed the
+// cluster, such as to restart programs, otherwise happens in a calm world.
+func (c *Cluster) Disturb() { c.world.Disturb() }
+
 // Heal waits until the faults are over, and then stops stalling goroutines.
 func (c *Cluster) Heal() {
 	if c.healed != nil {

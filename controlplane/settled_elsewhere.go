@@ -1,0 +1,85 @@
+package controlplane
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+)
+
+// SettledElsewhere is Settled while some nodes are off and stay off: it returns the first object that has not converged as far as other nodes allow.
+// Rollouts may wait for pods of such a node, and what is being deleted may wait for pods there to end.
+func SettledElsewhere(ctx context.Context, client kubernetes.Interface) error {
+	s, err := read(ctx, client)
+	if err != nil {
+		return err
+	}
+	s.off = map[string]bool{}
+	for _, node := range s.nodes {
+		if len(node.Spec.Taints) > 0 {
+			s.off[node.Name] = true
+		}
+	}
+	err = first(promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
+		promise{soon, s.owners}, promise{soon, s.inNamespaces})
+	if err != nil {
+		return err
+	}
+	s.deployments = slices.DeleteFunc(s.deployments, func(d appsv1.Deployment) bool { return d.DeletionTimestamp != nil })
+	s.stateful = slices.DeleteFunc(s.stateful, func(s appsv1.StatefulSet) bool { return s.DeletionTimestamp != nil })
+	s.sets = slices.DeleteFunc(s.sets, func(r appsv1.ReplicaSet) bool { return r.DeletionTimestamp != nil })
+	s.daemons = slices.DeleteFunc(s.daemons, func(d appsv1.DaemonSet) bool { return d.DeletionTimestamp != nil })
+	s.jobs = slices.DeleteFunc(s.jobs, func(j batchv1.Job) bool { return j.DeletionTimestamp != nil })
+	s.budgets = slices.DeleteFunc(s.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.DeletionTimestamp != nil })
+	return first(promise{soon, s.generationsObserved}, promise{soon, s.setsDone}, promise{soon, s.daemonsRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount},
+		promise{soon, s.jobsBegin}, promise{soon, s.jobsRest})
+}
+
+// generationsObserved: controllers act on the latest spec of each workload, whatever keeps its pods from becoming what that asks for.
+func (s *state) generationsObserved() error {
+	behind := func(of metav1.Object, observed int64) error {
+		if observed < of.GetGeneration() {
+			return wrongf(of, "%T %s is at generation %d, and its controller has observed %d", of, describe(of), of.GetGeneration(), observed)
+		}
+		return nil
+	}
+	var errs []error
+	for _, d := range s.deployments {
+		errs = append(errs, behind(&d, d.Status.ObservedGeneration))
+	}
+	for _, r := range s.sets {
+		errs = append(errs, behind(&r, r.Status.ObservedGeneration))
+	}
+	for _, set := range s.stateful {
+		errs = append(errs, behind(&set, set.Status.ObservedGeneration))
+	}
+	for _, d := range s.daemons {
+		errs = append(errs, behind(&d, d.Status.ObservedGeneration))
+	}
+	return cmp.Or(errs...)
+}
+
+// daemonsRun: a daemon set has a pod on each node that it is for and that is not off, whatever becomes of its pods on nodes that are.
+func (s *state) daemonsRun() error {
+	for _, d := range s.daemons {
+		for _, node := range s.nodes {
+			if s.off[node.Name] || s.short(d.Namespace) || !labels.SelectorFromSet(d.Spec.Template.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
+				continue
+			}
+			isThere := func(p *corev1.Pod) bool {
+				return ownerOf(p) == d.UID && lives(p) && cmp.Or(p.Spec.NodeName, wantedNode(p)) == node.Name
+			}
+			if s.count(isThere) == 0 {
+				return wrongf(&d, "daemon set %s has no pod on node %s", describe(&d), node.Name)
+			}
+		}
+	}
+	return nil
+}
