@@ -355,4 +355,14 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Anchor:      "	if !le.IsLeader() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
 		Replacement: "	if !le.IsLeader() || oldLeaderElectionRecord.HolderIdentity != le.config.Lock.Identity() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
 	},
+	{
+		Name: "fix-finding-56", Summary: "An update of a node ignores pods there of a deleted daemon set whose name another one has.",
+		File: daemonSetFile, Equivalent: "it fixes finding 56",
+		Anchor:      "		dsKey := cache.NewObjectName(pod.Namespace, controllerRef.Name).String()\n",
+		Replacement: "		dsKey := cache.NewObjectName(pod.Namespace, controllerRef.Name).String() + \" \" + string(controllerRef.UID)\n",
+		More: []Edit{{
+			Anchor:      "		daemonPods := podsByDS[dsKey]\n",
+			Replacement: "		daemonPods := podsByDS[dsKey+\" \"+string(ds.UID)]\n",
+		}},
+	},
 })
