@@ -85,6 +85,10 @@ func (s *store) excused(overdue error) bool {
 		w.of = job
 	}
 	resource := resourceOfKind(w.of)
+	if s.passedOver(w.of) &&
+		s.isFinding(56, resource, "a pod of a daemon set's predecessor was on a node that became eligible, so that the controller does not sync the daemon set, which has no pod there") {
+		return true
+	}
 	if w.ahead && len(s.namesakes(w.of)) > 0 &&
 		s.isFinding(25, resource, "a controller has written the status of an object to the one recreated under its name, whose generation is lower") {
 		return true
@@ -246,6 +250,28 @@ func (s *store) inherits(of metav1.Object, told *told) bool {
 					return true
 				}
 			}
+		}
+	}
+	return false
+}
+
+// passedOver reports whether a daemon set has no pod on a node where one of its predecessor, of the same name, was removed later than the daemon set was created.
+func (s *store) passedOver(set metav1.Object) bool {
+	if _, is := set.(*appsv1.DaemonSet); !is {
+		return false
+	}
+	predecessors, left, has := s.namesakes(set), map[string]bool{}, map[string]bool{}
+	for _, k := range s.known {
+		if k.gone > s.born[set.GetUID()] && slices.ContainsFunc(predecessors, func(uid types.UID) bool { return k.owners[uid] }) {
+			left[k.pod.Spec.NodeName] = true
+		}
+		if k.gone == 0 && k.owners[set.GetUID()] {
+			has[k.pod.Spec.NodeName] = true
+		}
+	}
+	for node := range left {
+		if node != "" && !has[node] {
+			return true
 		}
 	}
 	return false

@@ -33,6 +33,12 @@ func TestOverdue(t *testing.T) {
 	short := func(w *world) { w.set.Spec.Replicas = new(int32(2)) }
 	ahead := func(w *world) { w.stateful.Status.ObservedGeneration++ }
 	daemon := func(w *world) { w.daemon.Status.ObservedGeneration++ }
+	fewer := func(w *world) { w.daemon.Status.DesiredNumberScheduled = 0 }
+	oldDaemon, newDaemon := `daemonsets/r/daemon {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"uid":"old"},"spec":{}}`, `daemonsets/r/daemon {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"uid":"daemon"},"spec":{}}`
+	oldDaemons := []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "daemon", false)}
+	podOn := func(uid, owner string) string {
+		return "pods/r/" + uid + " " + pod(uid, owned("DaemonSet", owner), bound, "")
+	}
 	behind := func(w *world) { w.stateful.Spec.Replicas = new(int32(2)) }
 	held := func(finalizer string) func(*world) {
 		return func(w *world) {
@@ -93,6 +99,9 @@ func TestOverdue(t *testing.T) {
 		"pod deleted before its set":                 {short, lines(oldSet, podOfOld, "pods/r/p -", "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "replicaset-controller"},
 		"adopted pod deleted after its set":          {short, lines(oldSet, "pods/r/p "+pod("p", owned("Job", "older"), "", ""), podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(7, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, false, 0, "replicaset-controller"},
 		"pod garbage-collected after its set":        {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "generic-garbage-collector"},
+		"predecessor's daemon left later":            {fewer, lines(oldDaemon, podOn("p", "old"), "daemonsets/r/daemon -", newDaemon, "pods/r/p -"), oldDaemons, nil, false, 0, ""},
+		"predecessor's daemon left earlier":          {fewer, lines(oldDaemon, podOn("p", "old"), "daemonsets/r/daemon -", "pods/r/p -", newDaemon), oldDaemons, nil, true, 0, ""},
+		"predecessor's daemon left, replaced":        {fewer, lines(oldDaemon, podOn("p", "old"), "daemonsets/r/daemon -", newDaemon, "pods/r/p -", podOn("q", "daemon")), oldDaemons, nil, true, 0, ""},
 		"status of the predecessor":                  {ahead, "", replaced, nil, false, 0, ""},
 		"status of the predecessor, daemon set":      {daemon, "", replaced, nil, false, 0, ""},
 		"status ahead without a predecessor":         {ahead, "", nil, nil, true, 0, ""},
