@@ -26,8 +26,8 @@ func TestStallsAgain(t *testing.T) {
 				began := time.Now()
 				time.Sleep(time.Millisecond)
 				lock.Lock() // where it may stall
-				lock.Unlock()
 				late = max(late, time.Since(began)-time.Millisecond)
+				lock.Unlock()
 			}
 			return nil
 		})
