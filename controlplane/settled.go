@@ -262,12 +262,20 @@ func (s *state) inNamespaces() error {
 // deleted: objects with a deletionTimestamp are removed, once their finalizers are.
 func (s *state) deleted() error {
 	for _, o := range s.all() {
-		if o.GetDeletionTimestamp() != nil {
+		if o.GetDeletionTimestamp() != nil && !s.awaitsReplacement(o) {
 			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 			return wrong{error: fmt.Errorf("%T %s is terminating and is not removed; its finalizers are %q", o, describe(o), o.GetFinalizers()), of: o, held: held}
 		}
 	}
 	return nil
+}
+
+// awaitsReplacement reports whether a job keeps a terminating pod until it may create the next pod of its index, and cannot do so: it rests, or another pod,
+// which no node has room for, takes the last place that its parallelism allows (podsWithDelayedDeletionPerIndex in pkg/controller/job of v1.37.2).
+func (s *state) awaitsReplacement(o metav1.Object) bool {
+	return slices.Contains(o.GetFinalizers(), batchv1.JobTrackingFinalizer) && slices.ContainsFunc(s.jobs, func(job batchv1.Job) bool {
+		return job.UID == ownerOf(o) && job.DeletionTimestamp == nil && job.Spec.BackoffLimitPerIndex != nil && finished(&job) == "" && !s.runs(&job)
+	})
 }
 
 func (s *state) podsRun() error {

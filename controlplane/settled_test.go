@@ -123,6 +123,13 @@ func (w *world) scaled(indexes string, completions, parallelism int32) {
 	w.job.Status = batchv1.JobStatus{CompletedIndexes: indexes, Succeeded: 1}
 }
 
+// keepsFailed makes the pod a failed one that its unfinished job keeps until it has replaced it.
+func (w *world) keepsFailed() {
+	w.waits(metav1.Now())
+	w.spaces[0].DeletionTimestamp, w.slice.Endpoints, w.budget.Status.CurrentHealthy = nil, nil, 0
+	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("0")
+}
+
 // waits makes the namespace wait for the failed pod of a job, which waits for the pod's replacement.
 func (w *world) waits(since metav1.Time) {
 	w.spaces[0].DeletionTimestamp, w.spaces[0].Finalizers = &since, []string{"f"}
@@ -347,6 +354,16 @@ func TestSettled(t *testing.T) {
 			w.job.Spec.Suspend, w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = new(true), nil, new(int32(0)), 0
 			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
 		}, "job r/job is suspended or has parallelism 0, and has 1 pods"},
+		"a failed pod that its job cannot replace": {func(w *world) {
+			w.keepsFailed()
+			w.quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("0")
+		}, ""},
+		"a failed pod that its job can replace": {func(w *world) { w.keepsFailed() }, "r/pod is terminating and is not removed"},
+		"a failed pod of a job without a limit per index": {func(w *world) {
+			w.keepsFailed()
+			w.job.Spec.BackoffLimitPerIndex = nil
+			w.quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("0")
+		}, "r/pod is terminating and is not removed"},
 		"an object in a namespace that is gone": {func(w *world) { w.spaces[0].Name = "s" }, "is in a namespace that is gone"},
 		"a budget with a wrong count":           {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
 		"an endpoint of a removed pod": {func(w *world) {
