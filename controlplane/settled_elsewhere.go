@@ -5,10 +5,7 @@ import (
 	"context"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
@@ -32,14 +29,18 @@ func SettledElsewhere(ctx context.Context, client kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
-	s.deployments = slices.DeleteFunc(s.deployments, func(d appsv1.Deployment) bool { return d.DeletionTimestamp != nil })
-	s.stateful = slices.DeleteFunc(s.stateful, func(s appsv1.StatefulSet) bool { return s.DeletionTimestamp != nil })
-	s.sets = slices.DeleteFunc(s.sets, func(r appsv1.ReplicaSet) bool { return r.DeletionTimestamp != nil })
-	s.daemons = slices.DeleteFunc(s.daemons, func(d appsv1.DaemonSet) bool { return d.DeletionTimestamp != nil })
-	s.jobs = slices.DeleteFunc(s.jobs, func(j batchv1.Job) bool { return j.DeletionTimestamp != nil })
-	s.budgets = slices.DeleteFunc(s.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.DeletionTimestamp != nil })
+	s.deployments, s.stateful, s.sets = kept(s.deployments), kept(s.stateful), kept(s.sets)
+	s.daemons, s.jobs, s.budgets = kept(s.daemons), kept(s.jobs), kept(s.budgets)
 	return first(promise{soon, s.generationsObserved}, promise{soon, s.setsDone}, promise{soon, s.daemonsRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount},
 		promise{soon, s.jobsBegin}, promise{soon, s.jobsRest})
+}
+
+// kept returns the objects that are not being deleted.
+func kept[T any, P interface {
+	*T
+	metav1.Object
+}](items []T) []T {
+	return slices.DeleteFunc(items, func(item T) bool { return P(&item).GetDeletionTimestamp() != nil })
 }
 
 // generationsObserved: controllers act on the latest spec of each workload, whatever keeps its pods from becoming what that asks for.
