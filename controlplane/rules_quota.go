@@ -2,10 +2,13 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 // charges records since when pods are charged to each quota. Pods that existed before, or were requested before an API server
@@ -15,6 +18,8 @@ type charges struct {
 	since map[types.UID]int64
 	// most is the highest limit that a quota has ever had.
 	most map[types.UID]int64
+	// lowered are the requests of quota controllers that have lowered the usage of each quota.
+	lowered map[types.UID][]*model.Operation
 }
 
 // apply records a change. API servers are not recorded as clients: if no client has written a quota whose usage rises, an API server has charged it.
@@ -32,15 +37,25 @@ func (c *charges) apply(s *store, old, now object, rv int64) {
 				c.since[quota] = by.Return
 			}
 		}
-		return
 	}
 	if before == nil || after == nil || before.UID != after.UID {
 		return
 	}
 	used, was := after.Status.Used[corev1.ResourcePods], before.Status.Used[corev1.ResourcePods]
-	if _, known := c.since[after.UID]; !known && used.Cmp(was) > 0 {
+	if _, known := c.since[after.UID]; by == nil && !known && used.Cmp(was) > 0 {
 		c.since[after.UID] = 0
 	}
+	if by != nil && used.Cmp(was) < 0 {
+		c.lowered[after.UID] = append(c.lowered[after.UID], by)
+	}
+}
+
+// missed reports whether a quota controller may have taken back the charge for a pod, as it counted when it had not observed the pod yet. API servers charge a pod before they
+// create it, and the controller is told of the quota and of the pod in any order (kubernetes/kubernetes #123434).
+func (s *store) missed(quota, pod types.UID) bool {
+	return slices.ContainsFunc(s.charges.lowered[quota], func(by *model.Operation) bool {
+		return s.created[pod].Call < by.Return && (s.pods == nil || !s.heard(by, s.born[pod], 0))
+	})
 }
 
 func withinQuota(s *store, key string, old, now object, _ int64) string {
@@ -55,7 +70,7 @@ func withinQuota(s *store, key string, old, now object, _ int64) string {
 		if !is || !strings.HasPrefix(at, podKeys+space+"/") || !lives(pod) {
 			continue
 		}
-		if by := s.created[pod.UID]; by != nil && by.Call > s.charges.since[quota.UID] {
+		if by := s.created[pod.UID]; by != nil && by.Call > s.charges.since[quota.UID] && !s.missed(quota.UID, pod.UID) {
 			living++
 		}
 	}

@@ -92,7 +92,7 @@ func newStore(seen simtest.Seen) *store {
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, robbed: map[string]bool{}, stays: map[types.UID]int64{}, elastic: map[types.UID]bool{}, shares: map[types.UID]bool{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
-		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
+		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}, lowered: map[types.UID][]*model.Operation{}}, rollouts: newRollouts(),
 		partitions: partitions{from: map[types.UID]map[string]string{}, moved: map[types.UID]int64{}},
 		cronJobs:   cronJobs{replaces: map[types.UID]bool{}, forbids: map[types.UID]int64{}},
 	}
