@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ import (
 const maxOff = 2 * time.Minute
 
 // Administer starts to act as administrators do, until a deadline: nodes lose power, are drained,
-// labelled and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, some nodes then have no power while everything else
+// labelled, tainted and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, some nodes then have no power while everything else
 // is calm, until the rest has converged, and up to [maxOff] longer. In the end it restores all nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
 	a := &administrator{plane: p, cluster: c, client: c.Client()}
@@ -82,7 +83,7 @@ type administrator struct {
 
 // administratorActions are those of each group.
 var administratorActions = map[Group][]func(*administrator, context.Context) error{
-	Nodes:   {(*administrator).switchOff, (*administrator).drain, (*administrator).label, (*administrator).replace},
+	Nodes:   {(*administrator).switchOff, (*administrator).drain, (*administrator).label, (*administrator).taint, (*administrator).replace},
 	Leaders: {(*administrator).killLeader, (*administrator).stopLeader},
 }
 
@@ -147,6 +148,26 @@ const uncordon = `{"spec":{"unschedulable":null}}`
 // label adds or removes the label that daemon sets select.
 func (a *administrator) label(ctx context.Context) error {
 	return a.patch(ctx, a.node().name, fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, label, []string{`"fast"`, "null"}[rand.IntN(2)]))
+}
+
+// maintenance is the key of a taint that administrators use.
+const maintenance = "maintenance"
+
+// taint keeps new pods away from a node for a while, or also evicts those that do not tolerate it for so long.
+func (a *administrator) taint(ctx context.Context) error {
+	node, effect := a.node().name, []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[rand.IntN(2)]
+	change := func(taints ...corev1.Taint) error {
+		return update(ctx, a.client.CoreV1().Nodes(), node, func(n *corev1.Node) {
+			n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == maintenance }), taints...)
+		})
+	}
+	err := change(corev1.Taint{Key: maintenance, Effect: effect})
+	time.Sleep(upTo(20 * time.Second))
+	// A taint that failed may be there all the same.
+	for removed := change(); removed != nil && !apierrors.IsNotFound(removed); removed = change() {
+		time.Sleep(time.Second)
+	}
+	return err
 }
 
 // killLeader kills the leading manager or scheduler, and restarts it within half a minute.

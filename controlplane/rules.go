@@ -116,7 +116,7 @@ var Rules = []Rule{
 		"KEP-5647: the node lifecycle controller reads the lease from etcd before it declares a node unreachable", nodeIsSilent,
 	},
 	{
-		"JobIsKept", "The control plane deletes only finished jobs that have a TTL or a cron job, and unfinished ones that their cron job replaces.",
+		"JobIsKept", "The control plane deletes only finished jobs whose TTL has ended or that have a cron job, and unfinished ones that their cron job replaces.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed, and a finished job whose TTL is unset is kept", jobIsKept,
 	},
 	{
@@ -152,7 +152,7 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
 	},
 	{
-		"EvictedByTaint", "No pod is evicted from a node that has no NoExecute taint.",
+		"EvictedByTaint", "No pod is evicted from a node that has no NoExecute taint, or sooner than its tolerationSeconds.",
 		"kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: if the taint is removed before tolerationSeconds, the pod is not evicted", evictedByTaint,
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,12 +40,21 @@ func jobIsOver(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
+// end returns the condition that says how and when a job finished; nil if it has not.
+func end(job *batchv1.Job) *batchv1.JobCondition {
+	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &job.Status.Conditions[i]
+}
+
 // finished returns whether a job is Complete or Failed, "" if it has not finished.
 func finished(job *batchv1.Job) batchv1.JobConditionType {
-	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-			return c.Type
-		}
+	if how := end(job); how != nil {
+		return how.Type
 	}
 	return ""
 }
@@ -125,8 +135,14 @@ func jobIsKept(s *store, key string, old, now object, rv int64) string {
 		return ""
 	case finished(before) == "" && !(s.isBy(cronJobController, by) && s.cronJobs.replaces[ownerOf(before)]):
 		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
-	case before.Spec.TTLSecondsAfterFinished == nil && s.isBy(timeToLiveController, by) && !s.hasReadBefore(by, s.stays[before.UID]):
+	case !s.isBy(timeToLiveController, by) || s.hasReadBefore(by, s.limited[before.UID]):
+		return ""
+	case before.Spec.TTLSecondsAfterFinished == nil:
 		return fmt.Sprintf("%s deletes job %s, which has no TTL", by.Client, nameOf(key))
+	}
+	ends := end(before).LastTransitionTime.Add(time.Duration(*before.Spec.TTLSecondsAfterFinished) * time.Second) // by the clock of the job controller
+	if early := ends.Sub(time.Unix(0, s.seen.Epoch+by.Call)); early > 0 && !s.clocksJump() {
+		return fmt.Sprintf("%s deletes job %s %v before its TTL has ended", by.Client, nameOf(key), early.Round(time.Millisecond))
 	}
 	return ""
 }

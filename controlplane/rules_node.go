@@ -2,11 +2,15 @@ package controlplane
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 // nodeLeases is the prefix of node leases in etcd.
@@ -36,7 +40,8 @@ func nodeIsSilent(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
-// evictedByTaint checks pods that are evicted for a taint of their node. It is silent where the node controller may not have observed that the taint is gone.
+// evictedByTaint checks pods that are evicted for a taint of their node: the node must have one, and the pod must have been there for as long as it tolerates that.
+// A controller that has not observed that a taint was removed for a moment counts from before.
 func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 	before := deleting[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
@@ -44,26 +49,84 @@ func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	node, _ := s.objects["/registry/minions/"+before.Spec.NodeName].(*corev1.Node)
-	if node == nil || evicts(node) || !s.wasTold(by, "nodes", last{node.UID, s.untainted[node.UID]}) {
+	if node == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s evicts pod %s from %s, which has no NoExecute taint", by.Client, nameOf(key), node.Name)
+	if !s.mayEvict(by, node) {
+		return fmt.Sprintf("%s evicts pod %s from %s, which has no NoExecute taint", by.Client, nameOf(key), node.Name)
+	}
+	created, shunned := s.created[before.UID], s.shunned[node.UID]
+	if created == nil || !evicts(node) || s.clocksJump() {
+		return ""
+	}
+	stays, began := tolerates(before, shunned.by), max(created.Call, shunned.since)
+	if stayed := time.Duration(by.Call - began); stayed < stays {
+		return fmt.Sprintf("%s evicts pod %s from %s after %v, and it tolerates the taints there for %v", by.Client, nameOf(key), node.Name, stayed.Round(time.Millisecond), stays)
+	}
+	return ""
+}
+
+// tolerates returns for how long a pod tolerates NoExecute taints.
+func tolerates(pod *corev1.Pod, taints []corev1.Taint) time.Duration {
+	stays := time.Duration(math.MaxInt64)
+	for _, taint := range taints {
+		i := slices.IndexFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, false) })
+		if i < 0 {
+			return 0
+		}
+		if seconds := pod.Spec.Tolerations[i].TolerationSeconds; seconds != nil {
+			stays = min(stays, time.Duration(*seconds)*time.Second)
+		}
+	}
+	return stays
+}
+
+// mayEvict reports whether a node has a NoExecute taint, or had one until so late that the client of a request may not have observed its end.
+func (s *store) mayEvict(by *model.Operation, node *corev1.Node) bool {
+	return evicts(node) || !s.wasTold(by, "nodes", last{node.UID, s.untainted[node.UID]})
 }
 
 // nodeController is the name of the controllers for nodes in their User-Agent.
 const nodeController = "node-controller"
+
+// shunned are the NoExecute taints that a node has had since a time, and until when it had any.
+type shunned struct {
+	by           []corev1.Taint
+	since, until int64
+}
 
 // evicts reports whether a node has a NoExecute taint.
 func evicts(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
 }
 
-// applyTaints records since when a node has no NoExecute taint.
+// applyTaints records since when a node has no NoExecute taint, and since when it has had them, not counting gaps that a controller may miss.
 func (s *store) applyTaints(old, now object, rv int64) {
 	before, after := both[corev1.Node](old, now)
-	if after != nil && !evicts(after) && (before == nil || before.UID != after.UID || evicts(before)) {
-		s.untainted[after.UID] = rv
+	if after == nil {
+		return
 	}
+	had := before != nil && before.UID == after.UID && evicts(before)
+	var at int64
+	if by := s.wrote[rv]; by != nil {
+		at = by.Call
+	}
+	period := s.shunned[after.UID]
+	switch {
+	case evicts(after):
+		if !had && at-period.until > int64(maxRetries) {
+			period = shunned{since: at}
+		}
+		for _, taint := range after.Spec.Taints {
+			if taint.Effect == corev1.TaintEffectNoExecute {
+				period.by = append(period.by, taint)
+			}
+		}
+	case had || before == nil || before.UID != after.UID:
+		s.untainted[after.UID] = rv
+		period.until = at
+	}
+	s.shunned[after.UID] = period
 }
 
 // ready returns the status of a node's Ready condition.

@@ -210,6 +210,9 @@ func (s *store) replaces(by *model.Operation, pod *corev1.Pod) bool {
 	if ownerKind(pod) == "StatefulSet" {
 		return allows.start <= ordinal(pod) && ordinal(pod) < allows.end
 	}
+	if node, is := s.objects["/registry/minions/"+pod.Spec.NodeName].(*corev1.Node); is && s.mayEvict(by, node) {
+		return false
+	}
 	for uid, other := range s.known { // the controller deletes one of two pods on a node
 		if uid != pod.UID && other.owners[ownerOf(pod)] && other.pod.Spec.NodeName == pod.Spec.NodeName &&
 			(other.going == 0 || !s.wasTold(by, "pods", last{uid, other.going})) {

@@ -209,6 +209,9 @@ func TestReplacedOneByOne(t *testing.T) {
 	}
 	deleted := user + stateful("s-1", "", "True") + ss + stateful("s-1", dying, "True")
 	daemonDeleted := user + daemon("a", "", "True") + ds + daemon("a", dying, "True")
+	tainted := func(effect string) string {
+		return user + `minions/a {"apiVersion":"v1","kind":"Node","metadata":{"name":"a","uid":"n"},"spec":{"taints":[{"key":"k","effect":"` + effect + `"}]},"status":{"allocatable":{"pods":"2"}}}` + "\n"
+	}
 	second := "another kubectl " + member("DaemonSet", "b", "a", "", "True")
 	for name, row := range map[string]struct {
 		lines  string
@@ -225,6 +228,8 @@ func TestReplacedOneByOne(t *testing.T) {
 		"below the partition, which not all knew":  {withStrategy("3", rolling(`"partition":1`), "1") + "!" + withStrategy("3", rolling(`"partition":2`), "2") + deleted, 0},
 		"daemon pod":                               {ofDaemons + daemonDeleted, 0},
 		"daemon pod, OnDelete":                     {daemons(onDelete) + daemonDeleted, 1},
+		"daemon pod, OnDelete, NoExecute taint":    {daemons(onDelete) + tainted("NoExecute") + daemonDeleted, 0},
+		"daemon pod, OnDelete, NoSchedule taint":   {daemons(onDelete) + tainted("NoSchedule") + daemonDeleted, 1},
 		"one of two daemon pods":                   {daemons(onDelete) + second + daemonDeleted, 0},
 		"one of two daemon pods, the other dying":  {daemons(onDelete) + second + "!user kubectl pods/r/b -\n" + daemonDeleted, 0},
 		"the second daemon pod was seen to vanish": {daemons(onDelete) + second + "user kubectl pods/r/b -\n" + daemonDeleted, 1},
@@ -242,10 +247,22 @@ func TestEvictedByTaint(t *testing.T) {
 	}
 	const evicts, keeps, controller = "NoExecute", "NoSchedule", "node-controller"
 	runs, gone := "pods/r/p "+pod("p", "", bound, "Running")+"\n", "pods/r/p -"
+	// tolerates is a pod that tolerates the taint for so long; lines are 20 s apart.
+	tolerates := func(key, seconds string) string {
+		return "pods/r/p " + pod("p", "", bound+`,"tolerations":[{"key":"`+key+`","operator":"Exists"`+seconds+`}]`, "Running") + "\n"
+	}
+	const long, short = `,"tolerationSeconds":21`, `,"tolerationSeconds":20`
 	for name, row := range map[string]struct {
 		lines, controller string
 		broken            int
 	}{
+		"as long as tolerated":              {tolerates("k", short) + tainted(evicts), controller, 0},
+		"too soon":                          {tolerates("k", long) + tainted(evicts), controller, 1},
+		"too soon after it was created":     {tainted(evicts) + tolerates("k", long), controller, 1},
+		"tolerated for ever":                {tolerates("k", "") + tainted(evicts), controller, 1},
+		"another taint tolerated":           {tolerates("l", long) + tainted(evicts), controller, 0},
+		"removed for a moment":              {tolerates("k", long) + tainted(evicts) + tainted(keeps) + tainted(evicts), controller, 0},
+		"removed for a while":               {tolerates("k", long) + tainted(evicts) + strings.Repeat(tainted(keeps), 3) + tainted(evicts), controller, 1},
 		"taint":                             {runs + tainted(evicts), controller, 0},
 		"taint removed":                     {runs + tainted(evicts) + tainted(keeps), controller, 1},
 		"taint restored":                    {runs + tainted(keeps) + tainted(evicts), controller, 0},

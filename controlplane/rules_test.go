@@ -302,10 +302,13 @@ func TestOwnedIsKeptAppliesToTheGarbageCollector(t *testing.T) {
 	}
 }
 
-// A finished job whose TTL was removed may be deleted only if it was read before that.
-func TestJobIsKeptWithoutTTL(t *testing.T) {
-	unlimited := "jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True"}]`) + "\n"
-	limited := strings.Replace(unlimited, `"completions":2`, `"completions":2,"ttlSecondsAfterFinished":1`, 1)
+// A finished job whose TTL was removed or raised may be deleted only if it was read before that.
+func TestJobIsKeptByItsTTL(t *testing.T) {
+	// The job has finished after 19 s and is deleted after 60 s.
+	unlimited := "jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True","lastTransitionTime":"1970-01-01T00:00:19Z"}]`) + "\n"
+	limit := func(seconds string) string {
+		return strings.Replace(unlimited, `"completions":2`, `"completions":2,"ttlSecondsAfterFinished":`+seconds, 1)
+	}
 	const timeToLive, collector = "ttl-after-finished-controller", "generic-garbage-collector"
 	read := func(controller string, rv int64) *importer.Told {
 		told := beforehand(model.Get, controller, "jobs/r/j", 50, 200)
@@ -315,17 +318,22 @@ func TestJobIsKeptWithoutTTL(t *testing.T) {
 	for name, row := range map[string]struct {
 		before     []*importer.Told
 		controller string
+		becomes    string
 		broken     int
 	}{
-		"read before":                  {[]*importer.Told{read(timeToLive, 1)}, timeToLive, 0},
-		"read again after":             {[]*importer.Told{read(timeToLive, 1), read(timeToLive, 2)}, timeToLive, 1},
-		"read by another controller":   {[]*importer.Told{read(collector, 1)}, timeToLive, 1},
-		"not read":                     {nil, timeToLive, 1},
-		"by a controller without TTLs": {nil, collector, 0},
-		"read after, then before":      {[]*importer.Told{read(timeToLive, 2), read(timeToLive, 1)}, timeToLive, 0},
+		"read before":                   {[]*importer.Told{read(timeToLive, 1)}, timeToLive, unlimited, 0},
+		"read again after":              {[]*importer.Told{read(timeToLive, 1), read(timeToLive, 2)}, timeToLive, unlimited, 1},
+		"read by another controller":    {[]*importer.Told{read(collector, 1)}, timeToLive, unlimited, 1},
+		"not read":                      {nil, timeToLive, unlimited, 1},
+		"by a controller without TTLs":  {nil, collector, unlimited, 0},
+		"read after, then before":       {[]*importer.Told{read(timeToLive, 2), read(timeToLive, 1)}, timeToLive, unlimited, 0},
+		"raised":                        {nil, timeToLive, limit("42"), 1},
+		"raised, read before":           {[]*importer.Told{read(timeToLive, 1)}, timeToLive, limit("42"), 0},
+		"raised, expired":               {nil, timeToLive, limit("41"), 0},
+		"raised, by another controller": {nil, collector, limit("42"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen := recorded(t, at(limited+unlimited, row.controller, "jobs/r/j -"), row.before...)
+			seen := recorded(t, at(limit("1")+row.becomes, row.controller, "jobs/r/j -"), row.before...)
 			require.Equal(t, row.broken, brokenOf(t, seen, "JobIsKept"))
 		})
 	}

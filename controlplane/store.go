@@ -36,8 +36,8 @@ type store struct {
 	// created and finished are the requests that created pods and finished jobs, if their success was confirmed.
 	created  map[types.UID]*model.Operation
 	finished map[types.UID]*model.Operation
-	// stays is the revision since which a job has no TTL.
-	stays map[types.UID]int64
+	// limited is the revision since which a job has its TTL, or none.
+	limited map[types.UID]int64
 	// elastic are the jobs whose completions have ever changed.
 	elastic map[types.UID]bool
 	// owners are the controllers that pods were created for.
@@ -71,6 +71,8 @@ type store struct {
 	renewals map[string][]int64
 	// untainted is the revision since which a node has no NoExecute taint.
 	untainted map[types.UID]int64
+	// shunned are the NoExecute taints that nodes have or have had.
+	shunned map[types.UID]shunned
 	// shares are the services that have got the address of another one because of finding 34, 36 or 37, and those other ones.
 	shares map[types.UID]bool
 	// terms are the current terms of leaders, by the keys of their leases.
@@ -87,10 +89,10 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, ending: map[string]int64{},
+		seen: seen, untainted: map[types.UID]int64{}, shunned: map[types.UID]shunned{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, ending: map[string]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, terms: map[string]*term{}, robbed: map[string]bool{}, stays: map[types.UID]int64{}, elastic: map[types.UID]bool{}, shares: map[types.UID]bool{},
+		changed: map[string]int64{}, terms: map[string]*term{}, robbed: map[string]bool{}, limited: map[types.UID]int64{}, elastic: map[types.UID]bool{}, shares: map[types.UID]bool{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}, lowered: map[types.UID][]*model.Operation{}}, rollouts: newRollouts(),
 		partitions: partitions{from: map[types.UID]map[string]string{}, moved: map[types.UID]int64{}},
@@ -207,8 +209,8 @@ func (s *store) apply(key string, now object, rv int64) {
 		}
 	case *batchv1.Job:
 		old, is := s.objects[key].(*batchv1.Job)
-		if !is || old.UID != now.UID || old.Spec.TTLSecondsAfterFinished != nil {
-			s.stays[now.UID] = rv
+		if !is || old.UID != now.UID || !ptr.Equal(old.Spec.TTLSecondsAfterFinished, now.Spec.TTLSecondsAfterFinished) {
+			s.limited[now.UID] = rv
 		}
 		if is && old.UID == now.UID && !reflect.DeepEqual(old.Spec.Completions, now.Spec.Completions) {
 			s.elastic[now.UID] = true

@@ -32,7 +32,7 @@ const (
 	Budgets      Group = "budgets"     // and evictions
 	Definitions  Group = "definitions" // of custom resources, which come and go
 	Namespaces   Group = "namespaces"  // are deleted, with all that is in them
-	Nodes        Group = "nodes"       // lose power, are drained, labelled and replaced
+	Nodes        Group = "nodes"       // lose power, are drained, labelled, tainted and replaced
 	Leaders      Group = "leaders"     // are killed or stopped, as by an upgrade
 )
 

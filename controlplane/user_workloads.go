@@ -36,13 +36,10 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 			TerminationGracePeriodSeconds: new(manifest.Int64N(6)),
 		},
 	}
-	if manifest.IntN(2) == 0 { // by default, pods tolerate an unreachable node for five minutes
-		most := []int64{30, 120}[manifest.IntN(2)]
-		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
-			t.Spec.Tolerations = append(t.Spec.Tolerations, corev1.Toleration{
-				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(manifest.Int64N(most)),
-			})
-		}
+	if manifest.IntN(2) == 0 { // by default, pods tolerate no taint of administrators, and an unreachable node for five minutes
+		t.Spec.Tolerations = []corev1.Toleration{{
+			Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(manifest.Int64N([]int64{30, 120}[manifest.IntN(2)])),
+		}}
 	}
 	if manifest.IntN(4) == 0 {
 		t.Spec.PriorityClassName = priority
