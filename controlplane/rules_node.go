@@ -52,18 +52,35 @@ func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 	if node == nil {
 		return ""
 	}
-	if !s.mayEvict(by, node) {
-		return fmt.Sprintf("%s evicts pod %s from %s, which has no NoExecute taint", by.Client, nameOf(key), node.Name)
-	}
 	created, shunned := s.created[before.UID], s.shunned[node.UID]
-	if created == nil || !evicts(node) || s.clocksJump() {
+	stays, stayed := tolerates(before, shunned.by), time.Duration(0)
+	if created != nil {
+		stayed = time.Duration(by.Call - max(created.Call, shunned.since))
+	}
+	because := ""
+	switch {
+	case !s.mayEvict(by, node):
+		because = "which has no NoExecute taint"
+	case created != nil && evicts(node) && !s.clocksJump() && stayed < stays:
+		because = fmt.Sprintf("after %v, and it tolerates the taints there for %v", stayed.Round(time.Millisecond), stays)
+	}
+	if because == "" || s.hadNamesake(before) && s.isFinding(57, "pods", "a pod was evicted at the time of an earlier pod of its name") {
 		return ""
 	}
-	stays, began := tolerates(before, shunned.by), max(created.Call, shunned.since)
-	if stayed := time.Duration(by.Call - began); stayed < stays {
-		return fmt.Sprintf("%s evicts pod %s from %s after %v, and it tolerates the taints there for %v", by.Client, nameOf(key), node.Name, stayed.Round(time.Millisecond), stays)
+	return fmt.Sprintf("%s evicts pod %s from %s, %s", by.Client, nameOf(key), node.Name, because)
+}
+
+// hadNamesake reports whether an earlier pod had the name of a pod, on a node that has had NoExecute taints, as far as that is known.
+func (s *store) hadNamesake(pod *corev1.Pod) bool {
+	for uid, other := range s.known {
+		if uid != pod.UID && other.pod.Namespace == pod.Namespace && other.pod.Name == pod.Name && other.pod.Spec.NodeName != "" {
+			node, is := s.objects["/registry/minions/"+other.pod.Spec.NodeName].(*corev1.Node)
+			if !is || len(s.shunned[node.UID].by) > 0 {
+				return true
+			}
+		}
 	}
-	return ""
+	return false
 }
 
 // tolerates returns for how long a pod tolerates NoExecute taints.

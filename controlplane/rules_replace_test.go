@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
 )
@@ -252,10 +253,16 @@ func TestEvictedByTaint(t *testing.T) {
 		return "pods/r/p " + pod("p", "", bound+`,"tolerations":[{"key":"`+key+`","operator":"Exists"`+seconds+`}]`, "Running") + "\n"
 	}
 	const long, short = `,"tolerationSeconds":21`, `,"tolerationSeconds":20`
+	named := func(uid string) string {
+		return "pods/r/p " + pod(uid, `,"namespace":"r","name":"p"`, bound, "Running") + "\n"
+	}
+	namesake := tainted(evicts) + named("o") + "pods/r/p -\n"
 	for name, row := range map[string]struct {
 		lines, controller string
 		broken            int
 	}{
+		"finding 57":                        {namesake + tainted(keeps) + named("p"), controller, 0},
+		"its node was never tainted":        {tainted(keeps) + named("o") + "pods/r/p -\n" + named("p"), controller, 1},
 		"as long as tolerated":              {tolerates("k", short) + tainted(evicts), controller, 0},
 		"too soon":                          {tolerates("k", long) + tainted(evicts), controller, 1},
 		"too soon after it was created":     {tainted(evicts) + tolerates("k", long), controller, 1},
@@ -276,4 +283,6 @@ func TestEvictedByTaint(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, gone)), "EvictedByTaint"))
 		})
 	}
+	t.Setenv(mutant.Variable, "fix-finding-57")
+	require.Equal(t, 1, brokenOf(t, recorded(t, at(namesake+tainted(keeps)+named("p"), controller, gone)), "EvictedByTaint"))
 }
