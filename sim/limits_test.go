@@ -67,16 +67,6 @@ func TestWaitWithoutEndEndsAtTheBudgetOfTime(t *testing.T) {
 	require.Contains(t, result.Stacks, "sim_test.waitsForNobody")
 }
 
-func TestLeftoverGoroutinesAreReported(t *testing.T) {
-	result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
-		for range 3 {
-			w.Process("untidy").Go(func() { waitsForNobody(make(chan int)) })
-		}
-		w.Process("tidy").Do(func() {})
-	})
-	require.Equal(t, []sim.Leftover{{"untidy", false, 1}, {"untidy", false, 1}, {"untidy", false, 1}}, result.Leftover)
-}
-
 func TestTapeLimitIsReported(t *testing.T) {
 	result := isolate.Run(t, sim.Config{
 		Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, Record: true, Limits: sim.Limits{TapeBytes: 64},

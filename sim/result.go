@@ -54,19 +54,14 @@ type Result struct {
 	// one, goroutine switch and step of the clock. Two runs with one hash are
 	// the same run.
 	Hash uint64
-	// Decisions counts scheduling decisions, Switches goroutine switches, Points synchronisation
-	// points passed, and Yields and Stalls those at them.
-	Decisions, Switches, Points, Yields, Stalls uint64
+	// Decisions counts scheduling decisions, Yields and Stalls those at synchronisation points.
+	Decisions, Yields, Stalls uint64
 	// Spins counts how often a goroutine passed 20,000 synchronisation points, or read the clock or
 	// called runtime.Gosched as often, at one instant. The busy-waiting goroutine then sleeps for
 	// 10 ms, so that those it waits for can run.
 	Spins uint64
 	// Simulated and Wall are the time the run took on the two clocks.
 	Simulated, Wall time.Duration
-	// Goroutines is how many the run created.
-	Goroutines uint64
-	// Leftover are the goroutines that had not ended, by process.
-	Leftover []Leftover
 	// Stacks shows where every goroutine of the run was, unless it Completed.
 	Stacks string
 	// Diverged means that a tape did not fit the run. Uncontrolled counts how
@@ -86,13 +81,6 @@ type Result struct {
 
 	begin     time.Time // of the world, on the simulated clock
 	processes []string  // by number, for a Logbook
-}
-
-// Leftover counts the goroutines that one process had at the end.
-type Leftover struct {
-	Process    string
-	Crashed    bool
-	Goroutines int
 }
 
 // recording is the memory that the kernel writes to, outside of the garbage-collected heap:
@@ -128,8 +116,8 @@ func newRecording(p *kernel.Params, config Config) recording {
 func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *Result {
 	result := &Result{
 		Stop: stops[c.Stop], Hash: c.Hash,
-		Decisions: c.Decisions, Switches: c.Switches, Points: c.Points, Yields: c.Yields, Stalls: c.Stalls,
-		Spins: c.Spins, Simulated: time.Duration(c.Now), Wall: wall, Goroutines: c.Goroutines,
+		Decisions: c.Decisions, Yields: c.Yields, Stalls: c.Stalls,
+		Spins: c.Spins, Simulated: time.Duration(c.Now), Wall: wall,
 		begin: w.begin, Diverged: c.Diverged != 0, Uncontrolled: c.Foreign, TapeFull: c.TapeFull != 0,
 		DiskFull: simdisk.Full(),
 	}
@@ -143,10 +131,8 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	if result.Explored = r.explored(c); result.Explored != nil && result.Stop != Completed {
 		result.Explored.Truncated = true
 	}
-	goroutines := goroutines()
-	result.Leftover = leftover(w, goroutines)
 	if result.Stop != Completed {
-		result.Stacks = stacks(w, goroutines, c.Running)
+		result.Stacks = stacks(w, c.Running)
 	}
 	return result
 }
@@ -155,7 +141,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 func (w *World) Stacks() string {
 	var counters kernel.Counters
 	kernel.Now(&counters)
-	return stacks(w, goroutines(), counters.Running)
+	return stacks(w, counters.Running)
 }
 
 // goroutines lists the run's goroutines in order of creation.
@@ -166,25 +152,11 @@ func goroutines() []kernel.Goroutine {
 	return list
 }
 
-func leftover(w *World, list []kernel.Goroutine) []Leftover {
-	counts := make([]int, len(w.groups))
-	for _, g := range list {
-		counts[g.Group]++
-	}
-	var out []Leftover
-	for i, n := range counts {
-		if n > 0 {
-			out = append(out, Leftover{w.groups[i].name, w.groups[i].dead.Load(), n})
-		}
-	}
-	return out
-}
-
 // stackBytes bounds the stack traces of one report.
 const stackBytes = 8 << 20
 
 // stacks renders the stack of each goroutine of the run; running is the one that ran last.
-func stacks(w *World, list []kernel.Goroutine, running uint64) string {
+func stacks(w *World, running uint64) string {
 	buffer := make([]byte, stackBytes)
 	all := strings.TrimSuffix(string(buffer[:runtime.Stack(buffer, true)]), "\n")
 	traces := map[uint64]string{}
@@ -195,7 +167,7 @@ func stacks(w *World, list []kernel.Goroutine, running uint64) string {
 		}
 	}
 	var b strings.Builder
-	for _, g := range list {
+	for _, g := range goroutines() {
 		process := w.groups[g.Group]
 		if process.dead.Load() {
 			continue
