@@ -33,12 +33,11 @@ func newTrace(most int) Trace {
 	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), most)
 }
 
-// WriteTo writes the trace in a format that [FirstDifference] reads in any process: every record as
+// Write writes the trace in a format that [FirstDifference] reads in any process: every record as
 // five numbers, with the names of the callers where a list of callers first occurs.
-func (t Trace) WriteTo(w io.Writer) (int64, error) {
+func (t Trace) Write(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	known := map[[12]uintptr]uint64{}
-	var written int64
 	var buffer []byte
 	var decision, now uintptr
 	for i := range t {
@@ -59,13 +58,11 @@ func (t Trace) WriteTo(w io.Writer) (int64, error) {
 			buffer = append(buffer, names...)
 		}
 		decision, now = record.Decision, record.Now
-		n, err := out.Write(buffer)
-		written += int64(n)
-		if err != nil {
-			return written, err
+		if _, err := out.Write(buffer); err != nil {
+			return err
 		}
 	}
-	return written, out.Flush()
+	return out.Flush()
 }
 
 func callerNames(callers [12]uintptr) string {
@@ -95,7 +92,7 @@ func callerPlaces(callers [12]uintptr) string {
 	return b.String()
 }
 
-// traceReader reads what WriteTo wrote.
+// traceReader reads what Write wrote.
 type traceReader struct {
 	in       *bufio.Reader
 	callers  []string

@@ -152,8 +152,7 @@ func traceOf(t testing.TB, source sim.Source) (trace, tape []byte) {
 		var file bytes.Buffer
 		config := sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: true, Trace: true}
 		result := isolate.InPlace(t, config, func(w *sim.World) { jumble(w) })
-		_, err := result.Trace.WriteTo(&file)
-		require.NoError(t, err)
+		require.NoError(t, result.Trace.Write(&file))
 		return both{file.Bytes(), result.Tape}
 	})
 	return made.Trace, made.Tape

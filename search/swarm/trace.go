@@ -15,8 +15,7 @@ func writeTrace(path string, trace sim.Trace) error {
 		return err
 	}
 	compressed := gzip.NewWriter(file)
-	_, err = trace.WriteTo(compressed)
-	return errors.Join(err, compressed.Close(), file.Close())
+	return errors.Join(trace.Write(compressed), compressed.Close(), file.Close())
 }
 
 // trace is a compressed trace in a file.
