@@ -168,7 +168,7 @@ func (c *Cluster) endpoints() []string {
 func (c *Cluster) Leader() *Member {
 	for _, member := range c.members {
 		leads := false
-		member.do(func(m etcd.Running) { leads = m.IsLeader() })
+		member.do(func(m etcd.Running) { _, leads = m.Leads() })
 		if leads {
 			return member
 		}

@@ -16,15 +16,10 @@ import (
 // Revision returns the last revision the member has applied.
 func (m *Member) Revision() int64 { return m.server.Server.KV().Rev() }
 
-// IsLeader reports whether the member believes it is the leader.
-func (m *Member) IsLeader() bool {
-	return m.release.ID(m.server.Server) == m.server.Server.Leader()
-}
-
 // Leads reports whether the member believes it is the leader, and the term of the last
 // entry that it has applied. It does not block.
 func (m *Member) Leads() (term uint64, leads bool) {
-	return m.server.Server.Term(), m.IsLeader()
+	return m.server.Server.Term(), m.release.ID(m.server.Server) == m.server.Server.Leader()
 }
 
 // Leaderless reports whether the member knows of no leader. It does not block.

@@ -80,9 +80,6 @@ func (r *replacement) Stop() {
 // Leads implements Running.
 func (r *replacement) Leads() (term uint64, leads bool) { return replacementsTerm, true }
 
-// IsLeader implements Running.
-func (r *replacement) IsLeader() bool { return true }
-
 // Leaderless implements Running.
 func (r *replacement) Leaderless() bool { return false }
 

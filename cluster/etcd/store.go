@@ -64,9 +64,8 @@ type Running interface {
 	// Stop shuts the member down as SIGTERM does.
 	Stop()
 
-	// Leads, IsLeader and Leaderless say what the member believes, without blocking.
+	// Leads and Leaderless say what the member believes, without blocking.
 	Leads() (term uint64, leads bool)
-	IsLeader() bool
 	Leaderless() bool
 	MoveLeader(ctx context.Context, to string) error
 
