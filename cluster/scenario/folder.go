@@ -79,13 +79,7 @@ func (s Spec) Name() string {
 	usual, _ := Named(s.Scenario)
 	usual.Target, usual.Mutant, usual.Use = s.Target, s.Mutant, s.Use
 	usual, s.Given = usual.WithSeed(s.Seed), nil
-	if drawn := s; s.Plan != "" {
-		// A recorded run contains the text of the plan that its seed draws.
-		drawn.Plan = ""
-		if plan, err := drawn.plan(); err == nil && plan.String() == s.Plan {
-			s = drawn
-		}
-	}
+	s = s.withoutDrawnPlan()
 	if options := s.options(); !bytes.Equal(options, usual.options()) {
 		h := fnv.New32a()
 		h.Write(options)

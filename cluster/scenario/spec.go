@@ -238,6 +238,20 @@ func (s Spec) quota() int64 {
 	return quota
 }
 
+// withoutDrawnPlan returns the spec without its plan if that is the one that its seed draws: a
+// recorded run contains it as text.
+func (s Spec) withoutDrawnPlan() Spec {
+	if s.Plan == "" {
+		return s
+	}
+	drawn := s
+	drawn.Plan = ""
+	if plan, err := drawn.plan(); err == nil && plan.String() == s.Plan {
+		return drawn
+	}
+	return s
+}
+
 // schedule returns the schedule settings of the run. They differ between seeds, because
 // a bug that needs much of one kind of deviation often needs little of another.
 func (s Spec) schedule() sim.Schedule {
