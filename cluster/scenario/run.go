@@ -93,7 +93,7 @@ func newRun(spec Spec) (*Run, error) {
 
 // config returns the world's configuration from the start of the run.
 func (r *Run) config(options Options) sim.Config {
-	limits := r.Spec.limits()
+	limits := r.Spec.Limits()
 	if options.Until > 0 {
 		limits.Simulated = min(limits.Simulated, options.Until)
 	}

@@ -281,13 +281,10 @@ func (s Spec) DrawnSchedule() sim.Schedule {
 	return schedule
 }
 
-// limits returns the limits of the run, in proportion to its length.
-func (s Spec) limits() sim.Limits {
+// Limits returns the limits of the run, in proportion to its length.
+func (s Spec) Limits() sim.Limits {
 	limits := sim.DefaultLimits
 	limits.Simulated = 3*s.Duration + 5*time.Minute
 	limits.Decisions *= uint64(1 + s.Duration/(5*time.Minute))
 	return limits
 }
-
-// Limits formats all limits of the run for a banner.
-func (s Spec) Limits() string { return s.limits().String() }
