@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/sim"
@@ -147,7 +148,7 @@ func (r *Run) Judge() Verdict {
 		config.Window = min(config.Window, r.Spec.WindowEvents)
 		v.Window = config.Window
 	}
-	if late := r.Spec.Setup.ProgressNotify - progressNotify; late > 0 {
+	if late := r.Spec.Setup.ProgressNotify - etcd.DefaultProgressNotify; late > 0 {
 		// A notification may be late by up to a tenth, and etcd skips one after an event.
 		config.RefreshBound += 2 * (late + late/10)
 		v.RefreshBound = config.RefreshBound

@@ -108,8 +108,6 @@ func (r *Run) config(options Options) sim.Config {
 const (
 	// bookmarkPeriod is the cacher's default.
 	bookmarkPeriod = time.Minute
-	// progressNotify is what Kubernetes recommends for etcd.
-	progressNotify = 5 * time.Second
 	// censusPeriod is the interval at which the watches of API servers are counted.
 	censusPeriod = 5 * time.Second
 	// spacePeriod is the interval of checks for etcd's space.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/simnet"
@@ -63,7 +64,7 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 			setup.Etcd.QuotaBytes = template.QuotaBytes
 			ran, err = cluster.Start(world, cluster.Config{
 				Members: template.Members, Servers: template.Servers, Target: made, Latency: templateLatency,
-				BookmarkPeriod: cmp.Or(setup.BookmarkPeriod, bookmarkPeriod), ProgressNotify: cmp.Or(setup.ProgressNotify, progressNotify),
+				BookmarkPeriod: cmp.Or(setup.BookmarkPeriod, bookmarkPeriod), ProgressNotify: cmp.Or(setup.ProgressNotify, etcd.DefaultProgressNotify),
 				WindowEvents: template.WindowEvents, Etcd: setup.Etcd, Server: setup.Server, ObjectBytes: setup.ObjectBytes,
 				Logger: etcdLogger(log),
 			})
