@@ -34,7 +34,7 @@ func testValuesAreWrittenAgainWithAnotherKey(t *testing.T, newTarget func() targ
 	} {
 		f := newFixture(t, newTarget)
 		start := func(restarts int) {
-			f.server = f.startWith(target.ServerConfig{Tuning: target.Tuning{Encryption: row.encryption}, Restarts: restarts})
+			f.server = f.start(target.ServerConfig{Tuning: target.Tuning{Encryption: row.encryption}, Restarts: restarts})
 		}
 		start(0)
 		last, changes := f.create(object("n", "a", "1")), 1

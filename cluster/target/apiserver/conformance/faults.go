@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
@@ -62,10 +61,7 @@ func (v *visits) shut(point string) (open func()) {
 func newFaultyFixture(t *testing.T, newTarget func() target.Target) (*fixture, *target.Injection, *visits) {
 	f := newFixture(t, newTarget)
 	injection, visits := &target.Injection{}, newVisits()
-	f.server = f.startWith(target.ServerConfig{
-		Name: "apiserver-1", Endpoints: []string{etcd.ClientURL("etcd-0")},
-		Reached: visits.reached, Injection: injection,
-	})
+	f.server = f.start(target.ServerConfig{Reached: visits.reached, Injection: injection})
 	return f, injection, visits
 }
 
@@ -215,7 +211,7 @@ func (f *fixture) writeBehind(object *model.Object) int64 {
 	f.t.Helper()
 	own := f.server
 	defer func() { f.server = own }()
-	f.server = f.start()
+	f.server = f.start(target.ServerConfig{})
 	return f.create(object).RV
 }
 

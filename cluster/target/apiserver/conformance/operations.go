@@ -121,7 +121,7 @@ func testListsSelectAndPage(t *testing.T, newTarget func() target.Target) {
 func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	for _, inValidation := range []bool{false, true} {
-		f.server = f.start(target.Tuning{InValidation: inValidation})
+		f.server = f.start(target.ServerConfig{Tuning: target.Tuning{InValidation: inValidation}})
 		for _, finalizing := range []bool{false, true} {
 			created := f.create(object("n", "a", "1"))
 			next := object("n", "a", "2")
@@ -145,7 +145,7 @@ func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() tar
 func testPatches(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	for _, inPlace := range []bool{false, true} {
-		f.server = f.start(target.Tuning{InPlace: inPlace})
+		f.server = f.start(target.ServerConfig{Tuning: target.Tuning{InPlace: inPlace}})
 		created := object("n", "a", "1")
 		created.Labels = map[string]string{"app": "a", "tier": "b"}
 		last := f.create(created)
@@ -186,7 +186,7 @@ func testRequestsThatAreRefused(t *testing.T, newTarget func() target.Target) {
 	f.do(model.TooLarge, model.Operation{Kind: model.List, RV: rv + 1000, Match: model.MatchExact})
 
 	require.NoError(t, f.member.Compact(f.context(), rv))
-	fresh := f.start()
+	fresh := f.start(target.ServerConfig{})
 	op := &model.Operation{Kind: model.List, RV: rv - 1, Match: model.MatchExact}
 	fresh.Do(f.context(), op, "")
 	require.Equal(t, model.Expired, op.Err, op.Message)

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"runtime"
@@ -46,21 +45,13 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	case <-time.After(patience):
 		require.FailNow(t, "etcd never became ready")
 	}
-	f.server = f.start()
+	f.server = f.start(target.ServerConfig{})
 	return f
 }
 
-// start starts another API server, with settings if any are given, and waits for its cache.
-func (f *fixture) start(tuning ...target.Tuning) target.Storage {
-	var config target.ServerConfig
-	if len(tuning) > 0 {
-		config.Tuning = tuning[0]
-	}
-	return f.startWith(config)
-}
-
-func (f *fixture) startWith(config target.ServerConfig) target.Storage {
-	config.Name, config.Endpoints = cmp.Or(config.Name, "apiserver-0"), []string{etcd.ClientURL("etcd-0")}
+// start starts another API server and waits for its cache.
+func (f *fixture) start(config target.ServerConfig) target.Storage {
+	config.Name, config.Endpoints = "apiserver-0", []string{etcd.ClientURL("etcd-0")}
 	started, err := f.target.Start(config)
 	require.NoError(f.t, err)
 	f.t.Cleanup(started.Stop)
@@ -131,7 +122,7 @@ func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	f.create(object("n", "a", "1"))
 	before := ourGoroutines()
-	server := f.start()
+	server := f.start(target.ServerConfig{})
 	var watches []target.Watch
 	for range 3 {
 		watches = append(watches, server.Watch(t.Context(), &model.Stream{RV: 0, Bookmarks: true}))

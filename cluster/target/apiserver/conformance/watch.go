@@ -108,7 +108,7 @@ func testWatchFromAnExpiredRV(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	early := f.create(object("n", "a", "1")).RV
 	f.update(object("n", "a", "2"))
-	f.server = f.start() // its window begins here
+	f.server = f.start(target.ServerConfig{}) // its window begins here
 	w := f.watch(model.Stream{RV: early})
 	event := f.next(w)
 	require.Equal(t, model.Error, event.Type)

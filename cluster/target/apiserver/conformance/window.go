@@ -50,7 +50,7 @@ func testTheWindowIsWhatWatchesCanGoOnFrom(t *testing.T, newTarget func() target
 		rv = f.create(object("n", fmt.Sprint("before-", i), "1")).RV
 	}
 	// The window of a server that starts now begins at its list.
-	f.server = f.start()
+	f.server = f.start(target.ServerConfig{})
 	windowed := f.server.(target.Windowed)
 	window := f.settled(windowed, 1, rv)
 	require.GreaterOrEqual(t, window.Since, rv)
