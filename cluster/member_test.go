@@ -41,31 +41,29 @@ func (onlyEtcd) Etcd() etcd.Release { return current.Release{} }
 
 // A restore loses no acknowledged write, even if the member has not yet applied all of its log.
 func TestARestoreLosesNoAcknowledgedWrite(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := Start(world, Config{Members: 1, Target: onlyEtcd{}})
-			require.NoError(t, err)
-			member := c.Members()[0]
-			asking := func(ask func(*clientv3.Client) error) {
-				world.Process("client").Do(func() {
-					client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
-					require.NoError(t, err)
-					defer client.Close()
-					require.NoError(t, ask(client))
-				})
-			}
-			asking(func(client *clientv3.Client) error {
-				_, err := client.Put(context.Background(), "/a", "acknowledged")
-				return err
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, world *sim.World) {
+		c, err := Start(world, Config{Members: 1, Target: onlyEtcd{}})
+		require.NoError(t, err)
+		member := c.Members()[0]
+		asking := func(ask func(*clientv3.Client) error) {
+			world.Process("client").Do(func() {
+				client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
+				require.NoError(t, err)
+				defer client.Close()
+				require.NoError(t, ask(client))
 			})
-			require.NoError(t, member.Crash())
-			require.NoError(t, member.Start())
-			require.NoError(t, member.Restore(0), "it has no leader yet")
-			asking(func(client *clientv3.Client) error {
-				found, err := client.Get(context.Background(), "/a")
-				require.Len(t, found.Kvs, 1)
-				return err
-			})
+		}
+		asking(func(client *clientv3.Client) error {
+			_, err := client.Put(context.Background(), "/a", "acknowledged")
+			return err
+		})
+		require.NoError(t, member.Crash())
+		require.NoError(t, member.Start())
+		require.NoError(t, member.Restore(0), "it has no leader yet")
+		asking(func(client *clientv3.Client) error {
+			found, err := client.Get(context.Background(), "/a")
+			require.Len(t, found.Kvs, 1)
+			return err
 		})
 	})
 }

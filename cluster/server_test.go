@@ -33,12 +33,10 @@ func (s stopping) Stop() { s.stop() }
 
 // simulated runs a cluster without members, with servers that a function starts.
 func simulated(t *testing.T, servers int, exited func(string, int), start func(target.ServerConfig) target.Server, test func(testing.TB, *sim.World, *Cluster)) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := Start(world, Config{Servers: servers, Target: starting{start: start}, Exited: exited})
-			require.NoError(t, err)
-			test(t, world, c)
-		})
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, world *sim.World) {
+		c, err := Start(world, Config{Servers: servers, Target: starting{start: start}, Exited: exited})
+		require.NoError(t, err)
+		test(t, world, c)
 	})
 }
 

@@ -82,7 +82,7 @@ func TestHoldingSomebodyUpTakesTime(t *testing.T) {
 
 func TestARunThatIsCutShortDoesNotKnowAllItsDecisions(t *testing.T) {
 	config := sim.Config{Source: sim.FromSeed(1), Explore: &sim.Explore{}}
-	two := func(w *sim.World) {
+	two := func(_ testing.TB, w *sim.World) {
 		w.OpenWindow()
 		stepTogether([]int{3, 3}, make(chan int, 10))
 		w.CloseWindow()
@@ -99,7 +99,7 @@ func TestARunThatIsCutShortDoesNotKnowAllItsDecisions(t *testing.T) {
 
 func TestOutsideOfTheWindowNothingIsDecided(t *testing.T) {
 	config := sim.Config{Source: sim.FromSeed(1), Explore: &sim.Explore{}}
-	result := isolate.Run(t, config, func(w *sim.World) {
+	result := isolate.Run(t, config, func(_ testing.TB, w *sim.World) {
 		stepTogether([]int{3, 3}, make(chan int, 10))
 		w.OpenWindow()
 		w.CloseWindow()

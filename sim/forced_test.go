@@ -38,7 +38,7 @@ func TestAnOpenTapeGoesOnWithPlainChoices(t *testing.T) {
 	require.Equal(t, sim.Forced{}, forced)
 
 	// The same in full, and after a longer tape than its own.
-	full := isolate.Run(t, sim.Config{Source: sim.FromTape(1, plain.Tape)}, func(w *sim.World) { jumble(w) })
+	full := isolate.Run(t, sim.Config{Source: sim.FromTape(1, plain.Tape)}, func(_ testing.TB, w *sim.World) { jumble(w) })
 	require.Equal(t, plain.Hash, full.Hash)
 	ones := make([]byte, 2*len(plain.Tape))
 	for i := range ones {

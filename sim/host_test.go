@@ -15,23 +15,21 @@ import (
 
 // TestAWallClockJumpsForItsHostAlone moves a clock: times tell, durations do not.
 func TestAWallClockJumpsForItsHostAlone(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, w *sim.World) {
 		var before, after, later, elsewhere, successor time.Time
 		var passed, slept time.Duration
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
-			host := w.Process("host")
-			host.Do(func() { before = time.Now() })
-			w.SetClock("host", -time.Hour)
-			host.Do(func() {
-				after, passed = time.Now(), time.Since(before)
-				time.Sleep(time.Second)
-				later, slept = time.Now(), time.Since(after)
-			})
-			elsewhere = time.Now()
-			w.Process("host").Do(func() { successor = time.Now() })
-			w.SetClock("host", 0)
-			host.Do(func() { after = time.Now() })
+		host := w.Process("host")
+		host.Do(func() { before = time.Now() })
+		w.SetClock("host", -time.Hour)
+		host.Do(func() {
+			after, passed = time.Now(), time.Since(before)
+			time.Sleep(time.Second)
+			later, slept = time.Now(), time.Since(after)
 		})
+		elsewhere = time.Now()
+		w.Process("host").Do(func() { successor = time.Now() })
+		w.SetClock("host", 0)
+		host.Do(func() { after = time.Now() })
 		require.Zero(t, passed, "a duration is what the monotonic clock says")
 		require.Equal(t, time.Second, slept)
 		require.Equal(t, time.Second-time.Hour, later.Round(0).Sub(before.Round(0)), "the wall clock says otherwise")

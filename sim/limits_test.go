@@ -15,7 +15,7 @@ import (
 func waitsForNobody(c chan int) { <-c }
 
 func TestDeadlockIsReportedWithStacks(t *testing.T) {
-	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1)}, func(_ testing.TB, w *sim.World) {
 		c := make(chan int)
 		w.Process("stuck").Go(func() { waitsForNobody(c) })
 		waitsForNobody(c)
@@ -29,7 +29,7 @@ func TestDeadlockIsReportedWithStacks(t *testing.T) {
 
 func TestLivelockEndsAtTheBudgetOfDecisions(t *testing.T) {
 	limits := sim.Limits{Decisions: 10_000}
-	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(_ testing.TB, w *sim.World) {
 		ping, pong := make(chan int), make(chan int)
 		for range 2 {
 			go func() {
@@ -54,7 +54,7 @@ func TestLivelockEndsAtTheBudgetOfDecisions(t *testing.T) {
 
 func TestWaitWithoutEndEndsAtTheBudgetOfTime(t *testing.T) {
 	limits := sim.Limits{Simulated: time.Minute}
-	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(_ testing.TB, w *sim.World) {
 		go func() {
 			for range time.Tick(time.Second) {
 				continue
@@ -70,13 +70,13 @@ func TestWaitWithoutEndEndsAtTheBudgetOfTime(t *testing.T) {
 func TestTapeLimitIsReported(t *testing.T) {
 	result := isolate.Run(t, sim.Config{
 		Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, Record: true, Limits: sim.Limits{TapeBytes: 64},
-	}, func(w *sim.World) { jumble(w) })
+	}, func(_ testing.TB, w *sim.World) { jumble(w) })
 	require.True(t, result.TapeFull)
 	require.LessOrEqual(t, len(result.Tape), 64)
 }
 
 func TestGoingInCirclesTakesTime(t *testing.T) {
-	result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+	result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(testing.TB, *sim.World) {
 		var mu sync.Mutex
 		done := false
 		go func() {
@@ -101,7 +101,7 @@ func TestPollingTakesTime(t *testing.T) {
 		"Gosched": func(done *bool, _ time.Time) bool { runtime.Gosched(); return *done },
 	} {
 		t.Run(name, func(t *testing.T) {
-			result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+			result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(testing.TB, *sim.World) {
 				done := false
 				go func() {
 					time.Sleep(time.Second)

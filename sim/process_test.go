@@ -108,45 +108,43 @@ func TestCrashedProcessDoesNothingMore(t *testing.T) {
 }
 
 func TestCrashResetsConnections(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(5), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
-			server := w.Process("server")
-			listening := make(chan struct{})
-			server.Go(func() {
-				listener, err := net.Listen("tcp", "server:80")
-				require.NoError(t, err)
-				close(listening)
-				for {
-					conn, err := listener.Accept()
-					if err != nil {
-						return
-					}
-					go func() { _, _ = io.Copy(conn, conn) }()
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(5), Schedule: sim.DefaultSchedule}, func(t testing.TB, w *sim.World) {
+		server := w.Process("server")
+		listening := make(chan struct{})
+		server.Go(func() {
+			listener, err := net.Listen("tcp", "server:80")
+			require.NoError(t, err)
+			close(listening)
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
 				}
-			})
-			<-listening
-			w.Process("client").Do(func() {
-				conn, err := net.Dial("tcp", "server:80")
-				require.NoError(t, err)
-				_, err = conn.Write([]byte("hello"))
-				require.NoError(t, err)
-				var echo [5]byte
-				_, err = io.ReadFull(conn, echo[:])
-				require.NoError(t, err)
-				require.Equal(t, "hello", string(echo[:]))
-
-				crashed := make(chan struct{})
-				go func() {
-					defer close(crashed)
-					_, err = conn.Read(echo[:])
-				}()
-				w.Process("operator").Go(server.Crash)
-				<-crashed
-				require.ErrorIs(t, err, syscall.ECONNRESET)
-				_, err = net.Dial("tcp", "server:80")
-				require.True(t, errors.Is(err, syscall.ECONNREFUSED), "%v", err)
-			})
-			require.False(t, server.Do(func() { t.Error("a crashed process must not run anything") }))
+				go func() { _, _ = io.Copy(conn, conn) }()
+			}
 		})
+		<-listening
+		w.Process("client").Do(func() {
+			conn, err := net.Dial("tcp", "server:80")
+			require.NoError(t, err)
+			_, err = conn.Write([]byte("hello"))
+			require.NoError(t, err)
+			var echo [5]byte
+			_, err = io.ReadFull(conn, echo[:])
+			require.NoError(t, err)
+			require.Equal(t, "hello", string(echo[:]))
+
+			crashed := make(chan struct{})
+			go func() {
+				defer close(crashed)
+				_, err = conn.Read(echo[:])
+			}()
+			w.Process("operator").Go(server.Crash)
+			<-crashed
+			require.ErrorIs(t, err, syscall.ECONNRESET)
+			_, err = net.Dial("tcp", "server:80")
+			require.True(t, errors.Is(err, syscall.ECONNREFUSED), "%v", err)
+		})
+		require.False(t, server.Do(func() { t.Error("a crashed process must not run anything") }))
 	})
 }

@@ -183,7 +183,7 @@ func TestTracesTellWhereTwoRunsPart(t *testing.T) {
 
 func TestBreakpointShowsStacks(t *testing.T) {
 	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, BreakAt: 30},
-		func(w *sim.World) { jumble(w) })
+		func(_ testing.TB, w *sim.World) { jumble(w) })
 	require.Equal(t, sim.Breakpoint, result.Stop)
 	require.InDelta(t, 30, result.Decisions, 3, "the run ends when the scheduler is next asked")
 	require.Contains(t, result.Stacks, "sim_test.jumble")

@@ -181,34 +181,32 @@ func TestAMemberWithoutALeaderStops(t *testing.T) {
 // TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Its files, which are in memory,
 // are never closed, and the next member finds them unchanged.
 func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			config := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0")
-			var last int64
-			live := func(puts int) *sim.Process {
-				process := world.Process("etcd-0")
-				process.Do(func() {
-					member, err := Start(config)
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, world *sim.World) {
+		config := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0")
+		var last int64
+		live := func(puts int) *sim.Process {
+			process := world.Process("etcd-0")
+			process.Do(func() {
+				member, err := Start(config)
+				require.NoError(t, err)
+				<-member.Ready()
+			})
+			world.Process("client").Do(func() {
+				client, err := NewClient(ClientURL("etcd-0"))
+				require.NoError(t, err)
+				defer client.Close()
+				for range puts {
+					response, err := client.Put(context.Background(), "/a", "x")
 					require.NoError(t, err)
-					<-member.Ready()
-				})
-				world.Process("client").Do(func() {
-					client, err := NewClient(ClientURL("etcd-0"))
-					require.NoError(t, err)
-					defer client.Close()
-					for range puts {
-						response, err := client.Put(context.Background(), "/a", "x")
-						require.NoError(t, err)
-						last = response.Header.Revision
-					}
-				})
-				return process
-			}
-			live(20).Crash()
-			require.EqualValues(t, 21, last)
-			live(1)
-			require.EqualValues(t, 22, last)
-		})
+					last = response.Header.Revision
+				}
+			})
+			return process
+		}
+		live(20).Crash()
+		require.EqualValues(t, 21, last)
+		live(1)
+		require.EqualValues(t, 22, last)
 	})
 }
 
@@ -269,23 +267,21 @@ func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
 
 // A member that gives up because of a limit of the harness has no bug.
 func TestAFullDiskIsNotTheFaultOfAMember(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		result := isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
-			path := simdisk.Root + "/file"
-			require.NoError(t, os.WriteFile(path, nil, 0o600))
-			require.ErrorIs(t, os.Truncate(path, simdisk.FileMax+1), syscall.EFBIG)
-			settings, err := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0").embedded(newWatchRegister(nil))
-			require.NoError(t, err)
-			require.NoError(t, settings.ZapLoggerBuilder(settings))
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				settings.GetLogger().Fatal("cannot go on")
-			}()
-			<-done
-		})
-		require.True(t, result.DiskFull)
+	result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, _ *sim.World) {
+		path := simdisk.Root + "/file"
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		require.ErrorIs(t, os.Truncate(path, simdisk.FileMax+1), syscall.EFBIG)
+		settings, err := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0").embedded(newWatchRegister(nil))
+		require.NoError(t, err)
+		require.NoError(t, settings.ZapLoggerBuilder(settings))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			settings.GetLogger().Fatal("cannot go on")
+		}()
+		<-done
 	})
+	require.True(t, result.DiskFull)
 }
 
 // Members set deadlines on the connections between them, and clients do not.

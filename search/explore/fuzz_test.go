@@ -25,7 +25,7 @@ func FuzzAnyTapeIsOneRun(f *testing.F) {
 				Source: sim.FromOpenTape(1, tape), Record: true,
 				Explore: &sim.Explore{Scope: toyScope, Delays: []time.Duration{time.Millisecond, time.Second}},
 			}
-			return isolate.Run(t, config, func(w *sim.World) {
+			return isolate.Run(t, config, func(_ testing.TB, w *sim.World) {
 				w.OpenWindow()
 				lostUpdate()
 				missedFlag()

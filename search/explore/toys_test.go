@@ -378,9 +378,9 @@ func TestContradictionsAreNotExhaustion(t *testing.T) {
 
 func TestRandomRunsAreOnlyObserved(t *testing.T) {
 	config := sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}
-	plain := isolate.Run(t, config, func(*sim.World) { two() })
+	plain := isolate.Run(t, config, func(testing.TB, *sim.World) { two() })
 	config.Explore = &sim.Explore{Observe: true}
-	observed := isolate.Run(t, config, func(w *sim.World) {
+	observed := isolate.Run(t, config, func(_ testing.TB, w *sim.World) {
 		w.OpenWindow()
 		two()
 	})

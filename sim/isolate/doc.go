@@ -4,8 +4,8 @@
 // (package fork). Effects in a copy stay there: assignments to variables are lost, and results come
 // back as JSON.
 //
-//   - [Run] and [Value] run one simulation in a copy, and return how it ended and its result. [Try]
-//     is Run for a simulation that need not complete.
+//   - [Run] and [Value] run one simulation in a copy, and return how it ended and its result; the
+//     test's assertions may be in a Run. [Try] is Run for a simulation that need not complete.
 //   - [Isolated] and [Answer] run any function in a copy, with the test's assertions in it; it may
 //     simulate with [InPlace], and share variables with what it simulates.
 //

@@ -7,9 +7,9 @@ import (
 )
 
 // Run runs f as a simulation in a copy of this process, and fails the test if the run did not
-// complete. The result has no trace, which is large; see [InPlace]. f must not use the test: it
-// returns its results ([Value]), or runs within [Isolated].
-func Run(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
+// complete. The test that f gets logs, fails and is skipped like the outer one. The result has no
+// trace, which is large; see [InPlace].
+func Run(t testing.TB, config sim.Config, f func(testing.TB, *sim.World)) *sim.Result {
 	t.Helper()
 	result := Try(t, config, f)
 	mustComplete(t, config, result)
@@ -17,18 +17,19 @@ func Run(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 }
 
 // Try is like Run for a simulation that need not complete.
-func Try(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
+func Try(t testing.TB, config sim.Config, f func(testing.TB, *sim.World)) *sim.Result {
 	t.Helper()
-	return attempt(t, config, func(w *sim.World) struct{} {
-		f(w)
+	return attempt(t, config, func(t testing.TB, w *sim.World) struct{} {
+		f(t, w)
 		return struct{}{}
 	}).Result
 }
 
-// Value is like Run for a simulation with a result, which comes back as JSON.
+// Value is like Run for a simulation with a result, which comes back as JSON. f must not use the
+// test.
 func Value[T any](t testing.TB, config sim.Config, f func(*sim.World) T) (T, *sim.Result) {
 	t.Helper()
-	o := attempt(t, config, f)
+	o := attempt(t, config, func(_ testing.TB, w *sim.World) T { return f(w) })
 	mustComplete(t, config, o.Result)
 	return o.Value, o.Result
 }
@@ -51,11 +52,11 @@ type outcome[T any] struct {
 	Value  T
 }
 
-func attempt[T any](t testing.TB, config sim.Config, f func(*sim.World) T) outcome[T] {
+func attempt[T any](t testing.TB, config sim.Config, f func(testing.TB, *sim.World) T) outcome[T] {
 	t.Helper()
 	return Answer(t, func(t testing.TB) outcome[T] {
 		var o outcome[T]
-		result, err := sim.Run(config, func(w *sim.World) { o.Value = f(w) })
+		result, err := sim.Run(config, func(w *sim.World) { o.Value = f(t, w) })
 		if err != nil {
 			t.Fatal(err)
 		}

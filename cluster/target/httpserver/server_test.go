@@ -25,13 +25,11 @@ import (
 
 // simulated runs a test with one API server over one member.
 func simulated(t *testing.T, options httpserver.Options, test func(testing.TB, *sim.World, *cluster.Cluster)) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(options), ProgressNotify: 5 * time.Second})
-			require.NoError(t, err)
-			test(t, world, c)
-			world.Settle()
-		})
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, world *sim.World) {
+		c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(options), ProgressNotify: 5 * time.Second})
+		require.NoError(t, err)
+		test(t, world, c)
+		world.Settle()
 	})
 }
 
