@@ -22,78 +22,61 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-func TestCodeOf(t *testing.T) {
-	failed := errors.New("failed")
+// The code of an error says what a client may conclude, and the answer what the server said if that is nothing.
+func TestWhatAnErrorSays(t *testing.T) {
+	failed := errors.New("unable to encode next field: the key and key prefix do not match")
+	asEvent := func(err error) error { return apierrors.FromObject(StatusOf(err)) }
 	for name, row := range map[string]struct {
-		err  error
-		want model.Code
+		err    error
+		code   model.Code
+		answer model.Answer
 	}{
-		"success": {nil, model.OK},
+		"success": {nil, model.OK, ""},
 
 		// Errors of the storage, as the registry interprets them.
-		"get, not found":     {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
-		"update, not found":  {storeerr.InterpretUpdateError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
-		"delete, not found":  {storeerr.InterpretDeleteError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
-		"create, exists":     {storeerr.InterpretCreateError(storage.NewKeyExistsError("k", 1), PodResource, "a"), model.AlreadyExists},
-		"update, conflict":   {storeerr.InterpretUpdateError(storage.NewResourceVersionConflictsError("k", 1), PodResource, "a"), model.Conflict},
-		"update, UID":        {storeerr.InterpretUpdateError(storage.NewInvalidObjError("k", "uid"), PodResource, "a"), model.Conflict},
-		"delete, RV":         {storeerr.InterpretDeleteError(storage.NewInvalidObjError("k", "rv"), PodResource, "a"), model.Conflict},
-		"create, no answer":  {storeerr.InterpretCreateError(storage.NewUnreachableError("k", 1), PodResource, "a"), model.Unknown},
-		"list, timeout":      {storeerr.InterpretListError(storage.NewTimeoutError("k", "late"), PodResource), model.Unknown},
-		"get, internal":      {storeerr.InterpretGetError(storage.NewInternalError(failed), PodResource, "a"), model.Unknown},
-		"list, future":       {storeerr.InterpretListError(storage.NewTooLargeResourceVersionError(9, 1, 1), PodResource), model.TooLarge},
-		"list, future, deep": {fmt.Errorf("list: %w", storage.NewTooLargeResourceVersionError(9, 1, 1)), model.TooLarge},
+		"get, not found":     {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound, ""},
+		"update, not found":  {storeerr.InterpretUpdateError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound, ""},
+		"delete, not found":  {storeerr.InterpretDeleteError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound, ""},
+		"create, exists":     {storeerr.InterpretCreateError(storage.NewKeyExistsError("k", 1), PodResource, "a"), model.AlreadyExists, ""},
+		"update, conflict":   {storeerr.InterpretUpdateError(storage.NewResourceVersionConflictsError("k", 1), PodResource, "a"), model.Conflict, ""},
+		"update, UID":        {storeerr.InterpretUpdateError(storage.NewInvalidObjError("k", "uid"), PodResource, "a"), model.Conflict, ""},
+		"delete, RV":         {storeerr.InterpretDeleteError(storage.NewInvalidObjError("k", "rv"), PodResource, "a"), model.Conflict, ""},
+		"create, no answer":  {storeerr.InterpretCreateError(storage.NewUnreachableError("k", 1), PodResource, "a"), model.Unknown, model.TimedOut},
+		"list, timeout":      {storeerr.InterpretListError(storage.NewTimeoutError("k", "late"), PodResource), model.Unknown, model.TimedOut},
+		"get, unreadable":    {storeerr.InterpretGetError(storage.NewInternalError(failed), PodResource, "a"), model.Unknown, model.InternalError},
+		"list, corrupt":      {storeerr.InterpretListError(storage.NewCorruptObjError("k", failed), PodResource), model.Unknown, model.InternalError},
+		"list, future":       {storeerr.InterpretListError(storage.NewTooLargeResourceVersionError(9, 1, 1), PodResource), model.TooLarge, ""},
+		"list, future, deep": {fmt.Errorf("list: %w", storage.NewTooLargeResourceVersionError(9, 1, 1)), model.TooLarge, ""},
 
 		// API errors of the layers between.
-		"expired": {apierrors.NewResourceExpired("old"), model.Expired},
+		"expired": {apierrors.NewResourceExpired("old"), model.Expired, ""},
 		//lint:ignore SA1019 servers of older releases answer with it
-		"gone":              {apierrors.NewGone("gone"), model.Expired},
-		"bad request":       {apierrors.NewBadRequest("bad"), model.Invalid},
-		"invalid":           {apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil), model.Invalid},
-		"too many requests": {apierrors.NewTooManyRequests("cache", 1), model.TooMany},
-		"unavailable":       {apierrors.NewServiceUnavailable("stopping"), model.Unavailable},
-		"timeout":           {apierrors.NewTimeoutError("late", 1), model.Unknown},
-		"server timeout":    {apierrors.NewServerTimeout(PodResource, "get", 1), model.Unknown},
-		"internal":          {apierrors.NewInternalError(failed), model.Unknown},
+		"gone":                {apierrors.NewGone("gone"), model.Expired, ""},
+		"bad request":         {apierrors.NewBadRequest("bad"), model.Invalid, ""},
+		"invalid":             {apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil), model.Invalid, ""},
+		"too many requests":   {apierrors.NewTooManyRequests("etcdserver: request timed out", 1), model.TooMany, ""},
+		"unavailable":         {apierrors.NewServiceUnavailable("stopping"), model.Unavailable, ""},
+		"timeout":             {apierrors.NewTimeoutError("late", 1), model.Unknown, model.TimedOut},
+		"server timeout":      {apierrors.NewServerTimeout(PodResource, "get", 1), model.Unknown, model.TimedOut},
+		"internal":            {apierrors.NewInternalError(failed), model.Unknown, model.InternalError},
+		"no status at all":    {failed, model.Unknown, model.InternalError},
+		"status without code": {apierrors.FromObject(&metav1.Status{Message: "?"}), model.Unknown, model.InternalError},
 
-		// Errors of etcd that reach the handler unchanged.
-		"etcd has no leader":  {rpctypes.ErrNoLeader, model.Unknown},
-		"etcd timed out":      {rpctypes.ErrTimeout, model.Unknown},
-		"etcd is not there":   {rpctypes.ErrStopped, model.Unknown},
-		"deadline":            {context.DeadlineExceeded, model.Unknown},
-		"cancelled":           {context.Canceled, model.Unknown},
-		"status without code": {apierrors.FromObject(&metav1.Status{Message: "?"}), model.Unknown},
+		// Errors of etcd and of its client that reach the handler unchanged, or as the text of an event.
+		"no leader":              {rpctypes.ErrNoLeader, model.Unknown, model.StoreError},
+		"no leader, wrapped":     {fmt.Errorf("list: %w", rpctypes.ErrNoLeader), model.Unknown, model.StoreError},
+		"no leader, as an event": {asEvent(rpctypes.ErrNoLeader), model.Unknown, model.StoreError},
+		"etcd timed out":         {rpctypes.ErrTimeout, model.Unknown, model.StoreError},
+		"etcd is not there":      {rpctypes.ErrStopped, model.Unknown, model.StoreError},
+		"no connection":          {status.Error(codes.Unavailable, "error reading from server: EOF"), model.Unknown, model.StoreError},
+		"closing, as an event":   {apierrors.FromObject(&metav1.Status{Message: "rpc error: code = Canceled desc = grpc: the client connection is closing", Reason: metav1.StatusReasonInternalError}), model.Unknown, model.StoreError},
+		"deadline":               {context.DeadlineExceeded, model.Unknown, model.TimedOut},
+		"deadline, as an event":  {asEvent(context.DeadlineExceeded), model.Unknown, model.TimedOut},
+		"cancelled":              {context.Canceled, model.Unknown, model.StoreError},
+		"cancelled, as an event": {asEvent(context.Canceled), model.Unknown, model.StoreError},
 	} {
-		require.Equal(t, row.want, CodeOf(row.err), name)
-	}
-}
-
-func TestAnswerOf(t *testing.T) {
-	failed := errors.New("unable to encode next field: the key and key prefix do not match")
-	for name, row := range map[string]struct {
-		err  error
-		want model.Answer
-	}{
-		"success":                    {nil, ""},
-		"what a client may get":      {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), ""},
-		"429":                        {apierrors.NewTooManyRequests("etcdserver: request timed out", 1), ""},
-		"no status at all":           {failed, model.InternalError},
-		"a status":                   {apierrors.NewInternalError(failed), model.InternalError},
-		"unreadable":                 {storeerr.InterpretGetError(storage.NewInternalError(failed), PodResource, "a"), model.InternalError},
-		"corrupt":                    {storeerr.InterpretListError(storage.NewCorruptObjError("k", failed), PodResource), model.InternalError},
-		"no leader":                  {rpctypes.ErrNoLeader, model.StoreError},
-		"no leader, wrapped":         {fmt.Errorf("list: %w", rpctypes.ErrNoLeader), model.StoreError},
-		"no leader, as an event":     {apierrors.FromObject(StatusOf(rpctypes.ErrNoLeader)), model.StoreError},
-		"no connection, as an event": {apierrors.FromObject(&metav1.Status{Message: "rpc error: code = Canceled desc = grpc: the client connection is closing", Reason: metav1.StatusReasonInternalError}), model.StoreError},
-		"no connection":              {status.Error(codes.Unavailable, "error reading from server: EOF"), model.StoreError},
-		"deadline, as an event":      {apierrors.FromObject(StatusOf(context.DeadlineExceeded)), model.TimedOut},
-		"cut off, as an event":       {apierrors.FromObject(StatusOf(context.Canceled)), model.StoreError},
-		"cut off":                    {context.Canceled, model.StoreError},
-		"deadline":                   {context.DeadlineExceeded, model.TimedOut},
-		"timeout":                    {apierrors.NewTimeoutError("late", 1), model.TimedOut},
-		"server timeout":             {apierrors.NewServerTimeout(PodResource, "get", 1), model.TimedOut},
-	} {
-		require.Equal(t, row.want, AnswerOf(row.err), name)
+		require.Equal(t, row.code, CodeOf(row.err), name)
+		require.Equal(t, row.answer, AnswerOf(row.err), name)
 	}
 }
 
