@@ -89,41 +89,38 @@ func TestDialErrors(t *testing.T) {
 	}
 }
 
-func TestDialIsSentAgainAfterAPartition(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener := listen(t, n)
-		n.Partition("client", "server")
-		time.AfterFunc(4*time.Second, func() { n.Heal("client", "server") })
-		require.Equal(t, 7*time.Second+20*ms, elapsed(func() { dialAndAccept(t, n, "client", listener) }),
-			"after 1, 3 and 7 s")
-	})
-}
-
-func TestDialSentIntoAPartitionIsLost(t *testing.T) {
-	tests := []struct {
-		from, to string
-		want     time.Duration
+// A dial that a partition stops is sent again after 1, 3 and 7 s.
+func TestDialThroughAPartition(t *testing.T) {
+	heal := func(n *Network) func() { return func() { n.Heal("client", "server") } }
+	for name, row := range map[string]struct {
+		fault func(n *Network)
+		want  time.Duration
 	}{
-		{"client", "server", 1200 * ms}, // sent again after a second
-		{"server", "client", 200 * ms},  // healed before the answer was sent
-	}
-	for _, test := range tests {
-		inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
-			listener := listen(t, n)
-			n.PartitionOneWay(test.from, test.to)
-			time.AfterFunc(50*ms, func() { n.Heal("client", "server") })
-			require.Equal(t, test.want, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
+		"of seconds": {func(n *Network) {
+			n.Partition("client", "server")
+			time.AfterFunc(4*time.Second, heal(n))
+		}, 7200 * ms},
+		"on the way there": {func(n *Network) {
+			n.PartitionOneWay("client", "server")
+			time.AfterFunc(50*ms, heal(n))
+		}, 1200 * ms},
+		"that has healed before the answer": {func(n *Network) {
+			n.PartitionOneWay("server", "client")
+			time.AfterFunc(50*ms, heal(n))
+		}, 200 * ms},
+		"on the way back": {func(n *Network) {
+			time.AfterFunc(150*ms, func() { n.Partition("client", "server") })
+			time.AfterFunc(300*ms, heal(n))
+		}, 1200 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
+				listener := listen(t, n)
+				row.fault(n)
+				require.Equal(t, row.want, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
+			})
 		})
 	}
-}
-
-func TestDialIsStoppedByAPartitionWhileUnderWay(t *testing.T) {
-	inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
-		listener := listen(t, n)
-		time.AfterFunc(150*ms, func() { n.Partition("client", "server") })
-		time.AfterFunc(300*ms, func() { n.Heal("client", "server") })
-		require.Equal(t, 1200*ms, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
-	})
 }
 
 func TestDialWaitsWhileTheBacklogIsFull(t *testing.T) {
