@@ -149,7 +149,7 @@ func (s Spec) workload() workload.Config {
 	config.OperationTimeout = cmp.Or(s.Setup.Timeout, config.OperationTimeout)
 	config.Remember = cmp.Or(s.Setup.Remember, config.Remember)
 	config.MaxPageLimit = cmp.Or(int64(s.Setup.PageLimit), config.MaxPageLimit)
-	config.Mix, config.Initial, config.WatchTimeout = workload.Mix(s.Setup.Mix), s.Setup.Initial, s.Setup.WatchTimeout
+	config.Mix, config.Initial, config.WatchTimeout = s.Setup.Mix, s.Setup.Initial, s.Setup.WatchTimeout
 	config.Selectors, config.HandlerDelay = s.Setup.Selectors, s.Setup.HandlerDelay
 	config.Roaming = s.Setup.Roaming
 	config.Rename(s.Setup.Names)

@@ -42,7 +42,7 @@ type Config struct {
 
 	// Mix is what writers do, and Initial how many objects are created at the beginning,
 	// besides the Operations.
-	Mix     Mix
+	Mix     string
 	Initial int
 
 	// Selectors is what lists and watches select by: SelectNone, SelectLabels,

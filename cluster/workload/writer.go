@@ -7,14 +7,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Mix is what writers do more of.
-type Mix string
-
-// The mixes besides the usual one, which is "".
+// The values of Config.Mix besides the usual one, which is "".
 const (
-	MixChurn       Mix = "churn"
-	MixUpdates     Mix = "updates"
-	MixControllers Mix = "controllers"
+	MixChurn       = "churn"
+	MixUpdates     = "updates"
+	MixControllers = "controllers"
 )
 
 // maxModify bounds the time between a writer's read of an object and its write back.
