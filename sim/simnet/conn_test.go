@@ -334,7 +334,7 @@ func TestFillerIsSentLikeBytes(t *testing.T) {
 		count int
 	}
 	transfer := func(write func(*Conn) (int, error), read func(*Conn) (int, error)) (arrivals []arrival) {
-		inBubble(t, Config{Default: Link{Latency: Fixed(3 * ms), Bandwidth: 1 << 20}}, func(t *testing.T, n *Network) {
+		inBubble(t, Config{Default: Link{Latency: fixed(3 * ms), Bandwidth: 1 << 20}}, func(t *testing.T, n *Network) {
 			client, server := connect(t, n)
 			begin := time.Now()
 			go func() {

@@ -16,7 +16,7 @@ import (
 
 // slow is a network on which every segment takes a second.
 var slow = sim.Config{Source: sim.FromSeed(1), Network: simnet.Config{
-	Default: simnet.Link{Latency: simnet.Fixed(time.Second)},
+	Default: simnet.Link{Latency: simnet.Latency{Min: time.Second, Max: time.Second}},
 }}
 
 // TestCrashedWriterDoesNotTakeItsReaderAlong crashes a process whose bytes are in flight. It has

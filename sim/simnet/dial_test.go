@@ -46,7 +46,7 @@ func TestDialErrors(t *testing.T) {
 		{"refused", func(n *Network, _ net.Listener) { n.Refuse("server", true) },
 			background, "tcp", "server:1", syscall.ECONNREFUSED, false, 20 * ms},
 		{"cancelled before", nil, func() context.Context { return cancelled }, "tcp", "server:1", context.Canceled, false, 0},
-		{"context ends under way", func(n *Network, _ net.Listener) { n.SetLatency("client", "server", Fixed(time.Hour)) },
+		{"context ends under way", func(n *Network, _ net.Listener) { n.SetLatency("client", "server", fixed(time.Hour)) },
 			soon, "tcp", "server:1", context.DeadlineExceeded, true, time.Second},
 		{"partition, context", func(n *Network, _ net.Listener) { n.Partition("client", "server") },
 			soon, "tcp", "server:1", context.DeadlineExceeded, true, time.Second},

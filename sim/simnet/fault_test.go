@@ -116,7 +116,7 @@ func TestASlowHostIsSlowToEverybody(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
 		n.SlowHost("server", 100*ms)
-		n.SetLatency("client", "server", Fixed(20*ms))
+		n.SetLatency("client", "server", fixed(20*ms))
 		mustWrite(t, client, "x")
 		require.Equal(t, 120*ms, elapsed(func() { requireRead(t, server, "x") }))
 		mustWrite(t, server, "y")

@@ -25,9 +25,6 @@ type Latency struct {
 	Tail            time.Duration
 }
 
-// Fixed returns the latency that is always d.
-func Fixed(d time.Duration) Latency { return Latency{Min: d, Max: d} }
-
 // sample draws one latency. A fixed one draws no random number.
 func (l Latency) sample(random *rand.Rand) time.Duration {
 	d := l.Min

@@ -53,7 +53,7 @@ func TestLoopbackHasNoLatency(t *testing.T) {
 }
 
 func TestBandwidth(t *testing.T) {
-	inBubble(t, Config{Default: Link{Latency: Fixed(10 * ms), Bandwidth: 1 << 20}}, func(t *testing.T, n *Network) {
+	inBubble(t, Config{Default: Link{Latency: fixed(10 * ms), Bandwidth: 1 << 20}}, func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
 		const size = 10 << 20
 		go func() { _, _ = client.Write(make([]byte, size)) }()

@@ -124,7 +124,7 @@ func live(s script) (l life) {
 		case "heal":
 			n.Heal("client", "server")
 		case "latency":
-			n.SetLatency("client", "server", Fixed(time.Duration(step.Size)*time.Microsecond))
+			n.SetLatency("client", "server", fixed(time.Duration(step.Size)*time.Microsecond))
 		case "bandwidth":
 			n.SetBandwidth("client", "server", int64(step.Size))
 		case "black hole":

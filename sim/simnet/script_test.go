@@ -44,7 +44,7 @@ func play(t *testing.T, n *Network, script string) {
 			if words[1] == "back" {
 				from, to = to, from
 			}
-			n.SetLatency(from, to, Fixed(last))
+			n.SetLatency(from, to, fixed(last))
 			continue
 		}
 		end := map[string]*Conn{"client": client, "server": server}[words[0]]

@@ -22,8 +22,11 @@ func inBubble(t *testing.T, config Config, test func(t *testing.T, n *Network)) 
 	synctest.Test(t, func(t *testing.T) { test(t, New(config)) })
 }
 
+// fixed is the latency that is always d.
+func fixed(d time.Duration) Latency { return Latency{Min: d, Max: d} }
+
 // latency is a Config in which every link takes d.
-func latency(d time.Duration) Config { return Config{Default: Link{Latency: Fixed(d)}} }
+func latency(d time.Duration) Config { return Config{Default: Link{Latency: fixed(d)}} }
 
 // connect makes a connection from host "client" to host "server" and closes
 // both ends when the test is over.
