@@ -18,8 +18,7 @@ type Handler struct {
 	Release Release
 	// Stopped is closed when the server accepts no more requests.
 	Stopped <-chan struct{}
-	// TTL returns the time to live of objects written now, in seconds. A nil function, or 0, means
-	// forever.
+	// TTL returns the time to live of objects written now, in seconds; 0 is forever.
 	TTL func() uint64
 	// Padding is the number of bytes added to each stored pod.
 	Padding int
@@ -29,13 +28,6 @@ type Handler struct {
 	// InValidation makes the validation of the stored pod check the preconditions of deletions, as
 	// admission does, instead of the storage.
 	InValidation bool
-}
-
-func (h *Handler) ttl() uint64 {
-	if h.TTL == nil {
-		return 0
-	}
-	return h.TTL()
 }
 
 // Release adapts to releases of Kubernetes, which differ in how an API server uses its storage.

@@ -103,7 +103,7 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	pod := PaddedPodOf(op.Object, h.Padding)
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
-	return h.Storage.Create(ctx, key, pod, out, h.ttl())
+	return h.Storage.Create(ctx, key, pod, out, h.TTL())
 }
 
 // update replaces or touches a pod. As in the registry, the update function checks the RV,
@@ -126,7 +126,7 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 			*stored = *pod
 			pod = stored
 		}
-		return pod, new(h.ttl()), nil
+		return pod, new(h.TTL()), nil
 	}
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }
