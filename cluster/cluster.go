@@ -30,17 +30,13 @@ type Config struct {
 	// EventBytes is the size on the wire of one watch event. It decides how many
 	// events fit between the cacher and a client that does not read.
 	EventBytes int
-	// BookmarkPeriod is the interval of bookmarks on an idle watch.
-	BookmarkPeriod time.Duration
-	// WindowEvents is the size of a cache's window in events; 0 leaves it to the cache.
-	WindowEvents int
 	// ProgressNotify is the interval of etcd's progress notifications for an idle watch.
 	ProgressNotify time.Duration
-	// Etcd and Server change settings of all members and of all API servers that runs seldom need.
-	// ObjectBytes is the padding of each stored object.
-	Etcd        etcd.Tuning
-	Server      target.Tuning
-	ObjectBytes int
+	// Etcd changes settings of all members that runs seldom need.
+	Etcd etcd.Tuning
+	// Server configures all API servers. What differs between them, and what they get from the
+	// cluster, is filled in when each starts.
+	Server target.ServerConfig
 	// Exited is called when an API server exits by itself, which is restarted after RestartDelay.
 	// If it is nil, the exit ends the run.
 	Exited func(server string, code int)

@@ -69,19 +69,10 @@ func (s *Server) Start() error {
 	var listener net.Listener
 	var err error
 	s.cluster.call("the start", process, func() {
-		server, err = s.cluster.config.Target.Start(target.ServerConfig{
-			Name:           s.name,
-			Endpoints:      s.cluster.endpoints(),
-			BookmarkPeriod: s.cluster.config.BookmarkPeriod,
-			WindowEvents:   s.cluster.config.WindowEvents,
-			ObjectBytes:    s.cluster.config.ObjectBytes,
-			Tuning:         s.cluster.config.Server,
-			Reached:        s.pass,
-			Restarts:       restarts,
-			Certificate:    s.cluster.certificate,
-			Injection:      &s.injection,
-		})
-		if err != nil {
+		config := s.cluster.config.Server
+		config.Name, config.Restarts, config.Endpoints = s.name, restarts, s.cluster.endpoints()
+		config.Reached, config.Certificate, config.Injection = s.pass, s.cluster.certificate, &s.injection
+		if server, err = s.cluster.config.Target.Start(config); err != nil {
 			return
 		}
 		if listener, err = net.Listen("tcp", address(s.name)); err != nil {

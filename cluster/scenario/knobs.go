@@ -18,7 +18,7 @@ type Setup struct {
 	// Etcd and Server configure all members and all API servers.
 	Etcd   etcd.Tuning   `json:"etcd,omitzero"`
 	Server target.Tuning `json:"server,omitzero"`
-	// BookmarkPeriod and ProgressNotify are those of cluster.Config.
+	// BookmarkPeriod is that of target.ServerConfig, and ProgressNotify that of cluster.Config.
 	BookmarkPeriod time.Duration `json:"bookmarkPeriod,omitempty"`
 	ProgressNotify time.Duration `json:"progressNotify,omitempty"`
 	// ObjectBytes is the padding of each stored object.

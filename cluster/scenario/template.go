@@ -64,9 +64,11 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 			setup.Etcd.QuotaBytes = template.QuotaBytes
 			ran, err = cluster.Start(world, cluster.Config{
 				Members: template.Members, Servers: template.Servers, Target: made, Latency: templateLatency,
-				BookmarkPeriod: cmp.Or(setup.BookmarkPeriod, bookmarkPeriod), ProgressNotify: cmp.Or(setup.ProgressNotify, etcd.DefaultProgressNotify),
-				WindowEvents: template.WindowEvents, Etcd: setup.Etcd, Server: setup.Server, ObjectBytes: setup.ObjectBytes,
-				Logger: etcdLogger(log),
+				Etcd: setup.Etcd, ProgressNotify: cmp.Or(setup.ProgressNotify, etcd.DefaultProgressNotify), Logger: etcdLogger(log),
+				Server: target.ServerConfig{
+					BookmarkPeriod: cmp.Or(setup.BookmarkPeriod, bookmarkPeriod), WindowEvents: template.WindowEvents,
+					ObjectBytes: setup.ObjectBytes, Tuning: setup.Server,
+				},
 			})
 			return err
 		}
