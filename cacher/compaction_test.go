@@ -55,7 +55,7 @@ func TestACompactionAtTheNextChange(t *testing.T) {
 				o.(*example.Pod).Labels = map[string]string{"changed": "yes"}
 				return o, nil
 			}), nil))
-			_, err := server.V3Client.Client.Compact(t.Context(), int64(rvOf(t, updated)))
+			_, err := server.V3Client.Client.Compact(t.Context(), int64(rvOf(updated)))
 			require.NoError(t, err)
 			store.opened.Store(0)
 			store.resume()

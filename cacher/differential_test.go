@@ -50,7 +50,7 @@ func newPair(t *testing.T) *pair {
 	write := func(namespace, name string) uint64 {
 		pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}}}
 		require.NoError(t, store.Create(t.Context(), podKey(pod), pod, pod, 0))
-		return rvOf(t, pod)
+		return rvOf(pod)
 	}
 	p := &pair{fixture: fixture{server: server}}
 	for _, name := range []string{"a", "b", "c"} {
@@ -104,8 +104,9 @@ func outcome(err error) string {
 // request is a request of a client to a cache; it returns everything that the client sees.
 type request func(context.Context, storage.Interface) string
 
-func list(key string, options storage.ListOptions, out runtime.Object) request {
+func list(key string, options storage.ListOptions, into func() runtime.Object) request {
 	return func(ctx context.Context, s storage.Interface) string {
+		out := into()
 		if err := s.GetList(ctx, key, options, out); err != nil {
 			return outcome(err)
 		}
@@ -125,8 +126,9 @@ func list(key string, options storage.ListOptions, out runtime.Object) request {
 	}
 }
 
-func get(key string, options storage.GetOptions, out runtime.Object) request {
+func get(key string, options storage.GetOptions, into func() runtime.Object) request {
 	return func(ctx context.Context, s storage.Interface) string {
+		out := into()
 		if err := s.Get(ctx, key, options, out); err != nil {
 			return outcome(err)
 		}
@@ -150,8 +152,7 @@ func watching(key string, options storage.ListOptions) request {
 			if status, failed := e.Object.(*metav1.Status); failed {
 				return "ERROR " + outcome(apierrors.FromObject(status))
 			}
-			rv, _ := storage.APIObjectVersioner{}.ObjectResourceVersion(e.Object)
-			return fmt.Sprintf("%s at %d", e.Type, rv)
+			return fmt.Sprintf("%s at %d", e.Type, rvOf(e.Object))
 		case <-time.After(time.Second):
 			return "open"
 		}
@@ -169,10 +170,10 @@ func (r request) ask(ctx context.Context, s storage.Interface) (seen string) {
 }
 
 // both asks two caches at once.
-func both(t *testing.T, ask func() request, here, there storage.Interface) (ours, theirs string) {
+func both(t *testing.T, r request, here, there storage.Interface) (ours, theirs string) {
 	var group sync.WaitGroup
-	group.Go(func() { ours = ask().ask(t.Context(), here) })
-	group.Go(func() { theirs = ask().ask(t.Context(), there) })
+	group.Go(func() { ours = r.ask(t.Context(), here) })
+	group.Go(func() { theirs = r.ask(t.Context(), there) })
 	group.Wait()
 	return ours, theirs
 }
@@ -223,18 +224,9 @@ func TestBadAndOddRequests(t *testing.T) {
 		})
 	}
 	bare := storage.ListOptions{Recursive: true, ResourceVersion: "0"}
-	rows := map[string]struct {
-		ask     func() request
-		differs string // why, if it does
-	}{}
-	add := func(name string, ask func() request) {
-		rows[name] = struct {
-			ask     func() request
-			differs string
-		}{ask: ask}
-	}
+	rows := map[string]request{}
 	lists := func(name, key string, options storage.ListOptions) {
-		add("list "+name, func() request { return list(key, options, newPodList()) })
+		rows["list "+name] = list(key, options, newPodList)
 	}
 	for _, rv := range []string{"", "0", "x", "-1", "1.5", "0x10", " 5", "9223372036854775807", "9223372036854775808", "18446744073709551616", older, old, now, future} {
 		lists(fmt.Sprintf("at %q", rv), podPrefix, selecting(rv, nil))
@@ -242,21 +234,19 @@ func TestBadAndOddRequests(t *testing.T) {
 		lists(fmt.Sprintf("exactly at %q", rv), podPrefix, match(rv, exact))
 		lists(fmt.Sprintf("not older than %q", rv), podPrefix, match(rv, notOlder))
 		lists(fmt.Sprintf("limited at %q", rv), podPrefix, limited(rv, 2))
-		add(fmt.Sprintf("get at %q", rv), func() request { return get("/pods/x/a", storage.GetOptions{ResourceVersion: rv}, newPod()) })
-		add(fmt.Sprintf("watch from %q", rv), func() request { return watching(podPrefix, selecting(rv, nil)) })
-		add(fmt.Sprintf("watch from %q with initial events", rv), func() request { return watching(podPrefix, streaming(rv, &yes, true)) })
-		add(fmt.Sprintf("watch from %q with initial events, no bookmarks", rv), func() request { return watching(podPrefix, streaming(rv, &yes, false)) })
-		add(fmt.Sprintf("watch from %q without initial events", rv), func() request { return watching(podPrefix, streaming(rv, &no, true)) })
+		rows[fmt.Sprintf("get at %q", rv)] = get("/pods/x/a", storage.GetOptions{ResourceVersion: rv}, newPod)
+		rows[fmt.Sprintf("watch from %q", rv)] = watching(podPrefix, selecting(rv, nil))
+		rows[fmt.Sprintf("watch from %q with initial events", rv)] = watching(podPrefix, streaming(rv, &yes, true))
+		rows[fmt.Sprintf("watch from %q with initial events, no bookmarks", rv)] = watching(podPrefix, streaming(rv, &yes, false))
+		rows[fmt.Sprintf("watch from %q without initial events", rv)] = watching(podPrefix, streaming(rv, &no, true))
 	}
 	for _, key := range []string{"", "/", "/pods", "pods", "/pods/x", "/pods/x/", "/pods/none/", "/other/", "..", "/pods/../secrets", "/pods/./x", "/pods/x/..", "/pods//x", "/pods/x/a/b"} {
 		lists(fmt.Sprintf("below %q", key), key, selecting("0", nil))
 		lists(fmt.Sprintf("at the key %q", key), key, single("0"))
-		add(fmt.Sprintf("get of %q", key), func() request { return get(key, storage.GetOptions{ResourceVersion: "0"}, newPod()) })
-		add(fmt.Sprintf("get of %q if there is one", key), func() request {
-			return get(key, storage.GetOptions{ResourceVersion: "0", IgnoreNotFound: true}, newPod())
-		})
-		add(fmt.Sprintf("watch of %q", key), func() request { return watching(key, selecting("0", nil)) })
-		add(fmt.Sprintf("watch of the key %q", key), func() request { return watching(key, single("0")) })
+		rows[fmt.Sprintf("get of %q", key)] = get(key, storage.GetOptions{ResourceVersion: "0"}, newPod)
+		rows[fmt.Sprintf("get of %q if there is one", key)] = get(key, storage.GetOptions{ResourceVersion: "0", IgnoreNotFound: true}, newPod)
+		rows[fmt.Sprintf("watch of %q", key)] = watching(key, selecting("0", nil))
+		rows[fmt.Sprintf("watch of the key %q", key)] = watching(key, single("0"))
 	}
 	for name, token := range map[string]string{
 		"garbage":                "garbage",
@@ -281,7 +271,7 @@ func TestBadAndOddRequests(t *testing.T) {
 			o.ResourceVersion, o.ResourceVersionMatch = now, exact
 		}))
 		lists("exactly at no RV continued with "+name, podPrefix, continuing(token, func(o *storage.ListOptions) { o.ResourceVersionMatch = exact }))
-		add("watch continued with "+name, func() request { return watching(podPrefix, continuing(token, nil)) })
+		rows["watch continued with "+name] = watching(podPrefix, continuing(token, nil))
 	}
 	lists("with an unknown match", podPrefix, match(now, "Sometimes"))
 	lists("with an unknown match of no RV", podPrefix, match("", "Sometimes"))
@@ -291,40 +281,32 @@ func TestBadAndOddRequests(t *testing.T) {
 	lists("without selectors", podPrefix, bare)
 	bare.ResourceVersion = ""
 	lists("without selectors, consistent", podPrefix, bare)
-	add("watch without selectors", func() request { return watching(podPrefix, bare) })
-	add("list into a pod", func() request { return list(podPrefix, selecting("0", nil), newPod()) })
-	add("list into a nil list", func() request { return list(podPrefix, selecting("0", nil), (*example.PodList)(nil)) })
-	add("list into nothing", func() request { return list(podPrefix, selecting("0", nil), nil) })
-	add("get into a nil pod", func() request { return get("/pods/x/a", storage.GetOptions{ResourceVersion: "0"}, (*example.Pod)(nil)) })
-	add("get into nothing", func() request { return get("/pods/x/a", storage.GetOptions{ResourceVersion: "0"}, nil) })
-	add("create what exists", func() request {
-		return func(ctx context.Context, s storage.Interface) string {
-			return outcome(s.Create(ctx, "/pods/x/a", newTestPod("a"), newPod(), 0))
-		}
-	})
-	add("delete what does not exist", func() request {
-		return func(ctx context.Context, s storage.Interface) string {
-			return outcome(s.Delete(ctx, "/pods/x/none", newPod(), nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
-		}
-	})
-	add("delete another UID", func() request {
-		return func(ctx context.Context, s storage.Interface) string {
-			return outcome(s.Delete(ctx, "/pods/x/a", newPod(), storage.NewUIDPreconditions("none"), storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
-		}
-	})
-	for name, reason := range knownDifferences {
-		row, known := rows[name]
-		require.True(t, known, "no row %q", name)
-		row.differs = reason
-		rows[name] = row
+	rows["watch without selectors"] = watching(podPrefix, bare)
+	nothing := func() runtime.Object { return nil }
+	rows["list into a pod"] = list(podPrefix, selecting("0", nil), newPod)
+	rows["list into a nil list"] = list(podPrefix, selecting("0", nil), func() runtime.Object { return (*example.PodList)(nil) })
+	rows["list into nothing"] = list(podPrefix, selecting("0", nil), nothing)
+	rows["get into a nil pod"] = get("/pods/x/a", storage.GetOptions{ResourceVersion: "0"}, func() runtime.Object { return (*example.Pod)(nil) })
+	rows["get into nothing"] = get("/pods/x/a", storage.GetOptions{ResourceVersion: "0"}, nothing)
+	rows["create what exists"] = func(ctx context.Context, s storage.Interface) string {
+		return outcome(s.Create(ctx, "/pods/x/a", newTestPod("a"), newPod(), 0))
+	}
+	rows["delete what does not exist"] = func(ctx context.Context, s storage.Interface) string {
+		return outcome(s.Delete(ctx, "/pods/x/none", newPod(), nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
+	}
+	rows["delete another UID"] = func(ctx context.Context, s storage.Interface) string {
+		return outcome(s.Delete(ctx, "/pods/x/a", newPod(), storage.NewUIDPreconditions("none"), storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
+	}
+	for name := range knownDifferences {
+		require.Contains(t, rows, name)
 	}
 	for name, row := range rows {
 		t.Run(strings.ReplaceAll(name, "/", "|"), func(t *testing.T) {
 			t.Parallel()
-			ours, theirs := both(t, row.ask, p.Cacher, p.kubernetes)
-			if row.differs != "" {
+			ours, theirs := both(t, row, p.Cacher, p.kubernetes)
+			if reason := knownDifferences[name]; reason != "" {
 				require.NotEqual(t, theirs, ours, "there is no difference that has to be explained")
-				t.Logf("%s\nhere       %s\nKubernetes %s", row.differs, ours, theirs)
+				t.Logf("%s\nhere       %s\nKubernetes %s", reason, ours, theirs)
 				return
 			}
 			require.Equal(t, theirs, ours)
@@ -359,18 +341,16 @@ func (u uninitialisable) Get(context.Context, string, storage.GetOptions, runtim
 // same way, and delegates the same ones.
 func TestRequestsToACacheThatIsNotReady(t *testing.T) {
 	limited := selecting("0", func(o *storage.ListOptions) { o.Predicate.Limit = 5 })
-	requests := map[string]func() request{
-		"list":              func() request { return list(podPrefix, selecting("0", nil), newPodList()) },
-		"list of old":       func() request { return list(podPrefix, selecting("5", nil), newPodList()) },
-		"list, limited":     func() request { return list(podPrefix, limited, newPodList()) },
-		"list, consistent":  func() request { return list(podPrefix, selecting("", nil), newPodList()) },
-		"get":               func() request { return get("/pods/x/a", storage.GetOptions{ResourceVersion: "0"}, newPod()) },
-		"get, most recent":  func() request { return get("/pods/x/a", storage.GetOptions{}, newPod()) },
-		"watch":             func() request { return watching(podPrefix, selecting("0", nil)) },
-		"watch of a bad RV": func() request { return watching(podPrefix, selecting("x", nil)) },
-		"readiness": func() request {
-			return func(_ context.Context, s storage.Interface) string { return outcome(s.ReadinessCheck()) }
-		},
+	requests := map[string]request{
+		"list":              list(podPrefix, selecting("0", nil), newPodList),
+		"list of old":       list(podPrefix, selecting("5", nil), newPodList),
+		"list, limited":     list(podPrefix, limited, newPodList),
+		"list, consistent":  list(podPrefix, selecting("", nil), newPodList),
+		"get":               get("/pods/x/a", storage.GetOptions{ResourceVersion: "0"}, newPod),
+		"get, most recent":  get("/pods/x/a", storage.GetOptions{}, newPod),
+		"watch":             watching(podPrefix, selecting("0", nil)),
+		"watch of a bad RV": watching(podPrefix, selecting("x", nil)),
+		"readiness":         func(_ context.Context, s storage.Interface) string { return outcome(s.ReadinessCheck()) },
 	}
 	// Why the cache is not ready may be told in other words.
 	common := func(told string) string {

@@ -136,7 +136,7 @@ func openCached(under cacheUnderTest) func(testing.TB, string, int, experimentLo
 				if !open || event.Type == watch.Error {
 					return nil
 				}
-				return []int64{revisionOf(event.Object)}
+				return []int64{int64(rvOf(event.Object))}
 			}, nil
 		}
 	}
@@ -183,7 +183,7 @@ func measureOnEtcd(t testing.TB, v variant, watches int, load experimentLoad) fi
 		pod.Annotations = map[string]string{"payload": strings.Repeat("x", load.payload)}
 		created := newPod()
 		require.NoError(t, store.Create(t.Context(), podKey(pod), pod, created, 0))
-		committed = append(committed, revisionOf(created))
+		committed = append(committed, int64(rvOf(created)))
 	}
 	open := v.open(t, etcd.address, watches, load)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -258,16 +258,7 @@ func updatePod(t testing.TB, store storage.Interface, name string, change int) i
 			return current, nil
 		}), nil)
 	require.NoError(t, err)
-	return revisionOf(updated)
-}
-
-// revisionOf is the etcd revision at which an object was written.
-func revisionOf(object runtime.Object) int64 {
-	rv, err := storage.APIObjectVersioner{}.ObjectResourceVersion(object)
-	if err != nil {
-		return 0 // which compareEvents has never seen
-	}
-	return int64(rv)
+	return int64(rvOf(updated))
 }
 
 // receipt is an event as a client got it.

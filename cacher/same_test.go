@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/storage"
 	"pgregory.net/rapid"
@@ -38,7 +39,7 @@ func (p *pair) randomWrite(t *rapid.T, ctx context.Context) uint64 {
 			return p.rv
 		}
 		require.NoError(t, err)
-		return rvOf(t, deleted)
+		return rvOf(deleted)
 	}
 	return p.put(t, ctx, drawn)
 }
@@ -50,21 +51,22 @@ func (p *pair) put(t require.TestingT, ctx context.Context, pod *example.Pod) ui
 		pod.Generation = old.(*example.Pod).Generation + 1 // so that there is a change
 		return pod, nil
 	}), nil))
-	return rvOf(t, written)
+	return rvOf(written)
 }
 
-func rvOf(t require.TestingT, object runtime.Object) uint64 {
+func rvOf(object runtime.Object) uint64 {
 	rv, err := storage.APIObjectVersioner{}.ObjectResourceVersion(object)
-	require.NoError(t, err)
+	utilruntime.Must(err)
 	return rv
 }
 
 // pages follows a list from page to page and describes everything that it returned.
 func pages(options storage.ListOptions, key string) request {
 	return func(ctx context.Context, s storage.Interface) (told string) {
+		options := options // each cache has its own tokens
 		for {
 			page := &example.PodList{}
-			told += list(key, options, page)(ctx, s) + "\n"
+			told += list(key, options, func() runtime.Object { return page })(ctx, s) + "\n"
 			if page.Continue == "" {
 				return told
 			}
@@ -87,19 +89,13 @@ func events(options storage.ListOptions, key string, last uint64) request {
 				return told + fmt.Sprint(e.Object)
 			}
 			told += fmt.Sprintf("%s %s/%s@%s %v\n", e.Type, object.GetNamespace(), object.GetName(), object.GetResourceVersion(), object.GetLabels())
-			if rvOf(rethrow{}, e.Object) >= last {
+			if rvOf(e.Object) >= last {
 				return told
 			}
 		}
 		return told + "closed"
 	}
 }
-
-// rethrow is a require.TestingT for goroutines of a test.
-type rethrow struct{}
-
-func (rethrow) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
-func (rethrow) FailNow()                          {}
 
 // For any writes and any list or watch, this cache answers as Kubernetes' does: the same objects
 // and events in the same order, at the same RVs, in the same pages.
@@ -125,7 +121,7 @@ func TestTheCacheAnswersAsKubernetes(t *testing.T) {
 			if rapid.Bool().Draw(rt, "watch") {
 				from := rapid.Uint64Range(max(floor+20, p.rv)-20, p.rv-1).Draw(rt, "from")
 				options.ResourceVersion = fmt.Sprint(from)
-				ours, theirs := both(t, func() request { return events(options, key, p.rv) }, p.Cacher, p.kubernetes)
+				ours, theirs := both(t, events(options, key, p.rv), p.Cacher, p.kubernetes)
 				require.Equal(rt, theirs, ours)
 				continue
 			}
@@ -142,7 +138,7 @@ func TestTheCacheAnswersAsKubernetes(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(rt, "one object if 0") == 0 {
 				key, options.Recursive = "/pods/x/a", false
 			}
-			ours, theirs := both(t, func() request { return pages(options, key) }, p.Cacher, p.kubernetes)
+			ours, theirs := both(t, pages(options, key), p.Cacher, p.kubernetes)
 			require.Equal(rt, theirs, ours)
 		}
 	})
