@@ -1,131 +1,50 @@
 package server
 
 import (
-	"fmt"
-	"reflect"
-	"strings"
-
+	"k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/kube-openapi/pkg/common"
-	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// describe returns the OpenAPI definitions of widgets, and of the common types of API servers. API
+// describe returns the OpenAPI definitions of widgets, and of the types of all API servers. API
 // servers usually compile in the output of openapi-gen of k8s.io/kube-openapi, thousands of lines
-// for the types of apimachinery alone. Tags of fields and the descriptions of apimachinery's types
-// suffice for a usable document. What is only in comments is missing: defaults, enumerations, and
-// markers such as +structType=atomic.
-var describe = definitionsOf(
-	v1.Widget{}, v1.WidgetList{},
-	metav1.APIGroup{}, metav1.APIGroupList{}, metav1.APIResourceList{}, metav1.DeleteOptions{},
-	metav1.Patch{}, metav1.Status{}, metav1.WatchEvent{}, version.Info{},
-)
-
-// definitionsOf returns the definitions of the types of samples, and of all types of their fields.
-// It panics if a type cannot be described, which is a mistake in the program.
-func definitionsOf(samples ...any) common.GetOpenAPIDefinitions {
-	return func(reference common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-		d := definitions{reference, map[string]common.OpenAPIDefinition{}}
-		for _, sample := range samples {
-			d.add(reflect.TypeOf(sample))
-		}
-		return d.made
+// for the types of apimachinery alone. Those of k8s.io/apiextensions-apiserver serve here as well:
+// what it defines besides gets into no document, as nothing refers to it.
+func describe(reference common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	object, list := metav1.ObjectMeta{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()
+	widget, widgetSpec := v1.Widget{}.OpenAPIModelName(), v1.WidgetSpec{}.OpenAPIModelName()
+	referTo := func(name string) *spec.Schema {
+		return &spec.Schema{SchemaProps: spec.SchemaProps{Ref: reference(name)}}
 	}
+	all := openapi.GetOpenAPIDefinitions(reference)
+	status := all[metav1.Status{}.OpenAPIModelName()].Schema.Properties
+	kind, version := status["kind"], status["apiVersion"] // as of every object
+	all[widget] = structOf("Widget is something that runs on a node.", map[string]*spec.Schema{
+		"kind": &kind, "apiVersion": &version, "metadata": referTo(object),
+		"spec": referTo(widgetSpec).WithDescription("Spec is what the owner of a widget asks for."),
+	}, object, widgetSpec)
+	all[widgetSpec] = structOf("WidgetSpec is what the owner of a widget asks for.", map[string]*spec.Schema{
+		"nodeName": spec.StringProperty().WithDescription("NodeName is where the widget runs, empty as long as nobody has decided."),
+		"size":     spec.Int32Property().WithDescription("Size is how many units the widget is made of. It is not negative."),
+		"notes":    spec.ArrayProperty(spec.StringProperty()).WithDescription("Notes are for people. They make a widget as large as it has to be."),
+	})
+	widgets := structOf("WidgetList is what a list of widgets answers.", map[string]*spec.Schema{
+		"kind": &kind, "apiVersion": &version, "metadata": referTo(list),
+		"items": spec.ArrayProperty(referTo(widget)),
+	}, list, widget)
+	widgets.Schema.AddRequired("items")
+	all[v1.WidgetList{}.OpenAPIModelName()] = widgets
+	return all
 }
 
-// definitions are those made so far, by the type's name in the document.
-type definitions struct {
-	reference common.ReferenceCallback
-	made      map[string]common.OpenAPIDefinition
-}
-
-// add makes the definition of a struct type, and of the types that it refers to.
-func (d *definitions) add(t reflect.Type) (name string) {
-	sample := reflect.New(t).Interface()
-	name = util.GetCanonicalTypeName(sample)
-	if _, made := d.made[name]; made {
-		return name
+// structOf defines a struct by its fields, and the definitions that these refer to.
+func structOf(description string, fields map[string]*spec.Schema, refersTo ...string) common.OpenAPIDefinition {
+	schema := (&spec.Schema{}).Typed("object", "").WithDescription(description)
+	for name, field := range fields {
+		schema.SetProperty(name, *field)
 	}
-	var definition common.OpenAPIDefinition
-	d.made[name] = definition // types may refer to themselves
-	definition.Schema.Type, definition.Schema.Description = []string{"object"}, docsOf(t)[""]
-	// Types that are not encoded as structs declare it.
-	if typed, ok := sample.(interface {
-		OpenAPISchemaType() []string
-		OpenAPISchemaFormat() string
-	}); ok {
-		definition.Schema.Type, definition.Schema.Format = typed.OpenAPISchemaType(), typed.OpenAPISchemaFormat()
-	} else {
-		d.addFields(&definition, t)
-	}
-	d.made[name] = definition
-	return name
-}
-
-// docsOf returns the descriptions of a type's fields by their JSON names, and its own under the
-// empty name.
-func docsOf(t reflect.Type) map[string]string {
-	if documented, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
-		return documented.SwaggerDoc()
-	}
-	return nil
-}
-
-// addFields describes the fields of t as properties. Those of an embedded struct without a
-// name are properties too.
-func (d *definitions) addFields(definition *common.OpenAPIDefinition, t reflect.Type) {
-	for i := range t.NumField() {
-		field := t.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !field.IsExported():
-			continue
-		case name == "" && field.Anonymous:
-			d.addFields(definition, field.Type)
-			continue
-		case name == "":
-			name = field.Name
-		}
-		property := d.schemaOf(field.Type, &definition.Dependencies)
-		property.Description = docsOf(t)[name]
-		for tag, extension := range map[string]string{"patchStrategy": "x-kubernetes-patch-strategy", "patchMergeKey": "x-kubernetes-patch-merge-key"} {
-			if value := field.Tag.Get(tag); value != "" {
-				property.AddExtension(extension, value)
-			}
-		}
-		definition.Schema.SetProperty(name, property)
-		if !strings.Contains(options, "omitempty") {
-			definition.Schema.AddRequired(name)
-		}
-	}
-}
-
-// schemaOf describes a value of type t. Structs are referenced, which is noted in dependencies.
-func (d *definitions) schemaOf(t reflect.Type, dependencies *[]string) spec.Schema {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return d.schemaOf(t.Elem(), dependencies)
-	case reflect.Struct:
-		name := d.add(t)
-		*dependencies = append(*dependencies, name)
-		return spec.Schema{SchemaProps: spec.SchemaProps{Ref: d.reference(name)}}
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return *spec.StrFmtProperty("byte")
-		}
-		items := d.schemaOf(t.Elem(), dependencies)
-		return *spec.ArrayProperty(&items)
-	case reflect.Map:
-		values := d.schemaOf(t.Elem(), dependencies)
-		return *spec.MapProperty(&values)
-	}
-	kind, format := common.OpenAPITypeFormat(t.Kind().String())
-	if kind == "" {
-		panic(fmt.Sprintf("expected fields of types that JSON has, found %v", t))
-	}
-	return spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{kind}, Format: format}}
+	return common.OpenAPIDefinition{Schema: *schema, Dependencies: refersTo}
 }

@@ -138,19 +138,19 @@ func testSelectors(t *testing.T, s *apiServer, namespace string) {
 	require.ErrorContains(t, err, `found "spec.size"`)
 }
 
-// testApply applies on the server, for which that needs the OpenAPI definitions.
+// testApply applies on the server, for which that needs the OpenAPI definitions of all fields.
 func testApply(t *testing.T, s *apiServer, namespace string) {
 	s.create(namespace, "w", "north", nil)
-	apply := `{"apiVersion": "example.watchsim.dev/v1", "kind": "Widget", "spec": {"size": 4}}`
+	apply := `{"apiVersion": "example.watchsim.dev/v1", "kind": "Widget", "spec": {"size": 4, "notes": ["heavy"]}}`
 	widget := &v1.Widget{}
 	require.NoError(t, s.widgets.Patch(types.ApplyPatchType).Namespace(namespace).Resource("widgets").Name("w").
 		Param("fieldManager", "tester").Body([]byte(apply)).Do(t.Context()).Into(widget))
-	require.Equal(t, v1.WidgetSpec{NodeName: "north", Size: 4}, widget.Spec)
+	require.Equal(t, v1.WidgetSpec{NodeName: "north", Size: 4, Notes: []string{"heavy"}}, widget.Spec)
 	owners := map[string]string{}
 	for _, entry := range widget.ManagedFields {
 		owners[string(entry.Operation)] = entry.FieldsV1.GetRawString()
 	}
-	require.Equal(t, map[string]string{"Apply": `{"f:spec":{"f:size":{}}}`, "Update": `{"f:spec":{"f:nodeName":{}}}`}, owners)
+	require.Equal(t, map[string]string{"Apply": `{"f:spec":{"f:notes":{},"f:size":{}}}`, "Update": `{"f:spec":{"f:nodeName":{}}}`}, owners)
 }
 
 // testValidation sends widgets that the server rejects.

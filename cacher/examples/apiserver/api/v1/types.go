@@ -40,29 +40,6 @@ type WidgetList struct {
 	Items []Widget `json:"items"`
 }
 
-// SwaggerDoc describes the type and its fields in the OpenAPI document.
-func (Widget) SwaggerDoc() map[string]string {
-	return map[string]string{
-		"":     "Widget is something that runs on a node.",
-		"spec": "Spec is what the owner of a widget asks for.",
-	}
-}
-
-// SwaggerDoc describes the type and its fields in the OpenAPI document.
-func (WidgetSpec) SwaggerDoc() map[string]string {
-	return map[string]string{
-		"":         "WidgetSpec is what the owner of a widget asks for.",
-		"nodeName": "NodeName is where the widget runs, empty as long as nobody has decided.",
-		"size":     "Size is how many units the widget is made of. It is not negative.",
-		"notes":    "Notes are for people. They make a widget as large as it has to be.",
-	}
-}
-
-// SwaggerDoc describes the type in the OpenAPI document.
-func (WidgetList) SwaggerDoc() map[string]string {
-	return map[string]string{"": "WidgetList is what a list of widgets answers."}
-}
-
 // OpenAPIModelName is the name of the type in the OpenAPI document.
 func (Widget) OpenAPIModelName() string { return "dev.watchsim.example.v1.Widget" }
 
