@@ -20,7 +20,7 @@ import (
 )
 
 // The benchmarks compare this cache with Kubernetes' own, over the same storage and in the same
-// process. Their names end in cache=cacher or cache=kubernetes, by which cacher/bench pairs them.
+// process. Their names end in cache=cacher or cache=kubernetes, by which benchstat pairs them.
 // Kubernetes' cache comes second, so that it profits from anything warmed up.
 
 // watchCount is how many watches the fan-out benchmarks open.
@@ -146,7 +146,7 @@ func (s stamped) GetObjectMeta() metav1.Object { return s.Object.(metav1.Object)
 
 // everything requests all changes from now on, as a controller does.
 func everything(int) storage.ListOptions {
-	options := storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: "1"}
+	options := allPods("1")
 	options.Predicate.AllowWatchBookmarks = true
 	return options
 }
@@ -160,40 +160,50 @@ func ofNode(number int) storage.ListOptions {
 	return options
 }
 
-// initialisation counts the watches that wait for events.
-type initialisation struct{ sync.WaitGroup }
-
-// Signal implements utilflowcontrol.InitializationSignal.
-func (i *initialisation) Signal() { i.Done() }
-
-// Wait implements utilflowcontrol.InitializationSignal.
-func (i *initialisation) Wait() { i.WaitGroup.Wait() }
-
-// requests returns contexts like those of requests: each its own, with a distant deadline.
-func requests(b *testing.B, initialised *initialisation) []context.Context {
-	contexts := make([]context.Context, watchCount)
-	for i := range contexts {
-		ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
-		b.Cleanup(cancel)
-		contexts[i] = utilflowcontrol.WithInitializationSignal(ctx, initialised)
-	}
-	return contexts
+// requests are contexts like those of requests: each its own, with a distant deadline. They count
+// the watches that do not wait for events yet, as an utilflowcontrol.InitializationSignal.
+type requests struct {
+	sync.WaitGroup
+	contexts []context.Context
+	watches  []watch.Interface // those that are open
 }
 
-// openWatches opens a watch for each request and waits until all wait for events.
-func openWatches(b *testing.B, c storage.Interface, options func(int) storage.ListOptions) []watch.Interface {
-	var initialised initialisation
-	contexts := requests(b, &initialised)
-	watches := make([]watch.Interface, watchCount)
-	initialised.Add(watchCount)
-	for i, ctx := range contexts {
+func newRequests(b *testing.B) *requests {
+	r := &requests{contexts: make([]context.Context, watchCount), watches: make([]watch.Interface, watchCount)}
+	for i := range r.contexts {
+		ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+		b.Cleanup(cancel)
+		r.contexts[i] = utilflowcontrol.WithInitializationSignal(ctx, r)
+	}
+	return r
+}
+
+// Signal implements utilflowcontrol.InitializationSignal.
+func (r *requests) Signal() { r.Done() }
+
+// open opens a watch for each request and waits until all wait for events.
+func (r *requests) open(b *testing.B, c storage.Interface, options func(int) storage.ListOptions) {
+	r.Add(watchCount)
+	for i, ctx := range r.contexts {
 		w, err := c.Watch(ctx, podPrefix, options(i))
 		require.NoError(b, err)
-		b.Cleanup(w.Stop)
-		watches[i] = w
+		r.watches[i] = w
 	}
-	initialised.Wait()
-	return watches
+	r.Wait()
+}
+
+func (r *requests) stop() {
+	for _, w := range r.watches {
+		w.Stop()
+	}
+}
+
+// openWatches opens watches that live as long as the benchmark.
+func openWatches(b *testing.B, c storage.Interface, options func(int) storage.ListOptions) []watch.Interface {
+	r := newRequests(b)
+	r.open(b, c, options)
+	b.Cleanup(r.stop)
+	return r.watches
 }
 
 // consumers read watches as fast as they can, one goroutine each.

@@ -16,24 +16,12 @@ import (
 func BenchmarkIdle(b *testing.B) {
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
 		c := cache.start(b, podConfig(newBenchStore()))
-		var initialised initialisation
-		contexts := requests(b, &initialised)
-		watches := make([]watch.Interface, watchCount)
+		requests := newRequests(b)
 		before := memoryInUse()
-		initialised.Add(watchCount)
-		for i, ctx := range contexts {
-			w, err := c.Watch(ctx, podPrefix, everything(i))
-			if err != nil {
-				b.Fatal(err)
-			}
-			watches[i] = w
-		}
-		initialised.Wait()
+		requests.open(b, c, everything)
 		b.ReportMetric(float64(memoryInUse()-before)/watchCount, "B/watch")
 		b.ReportMetric(0, "ns/op")
-		for _, w := range watches {
-			w.Stop()
-		}
+		requests.stop()
 	})
 }
 
@@ -81,7 +69,7 @@ func BenchmarkEstablish(b *testing.B) {
 
 // receiveInitial reports whether a watch from resourceVersion 0 gets all objects.
 func receiveInitial(b *testing.B, c storage.Interface) bool {
-	w, err := c.Watch(b.Context(), podPrefix, storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: "0"})
+	w, err := c.Watch(b.Context(), podPrefix, allPods("0"))
 	if err != nil {
 		return false
 	}

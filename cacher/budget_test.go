@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/component-base/metrics/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
 )
@@ -67,7 +66,7 @@ func TestTheBudgetOfASlowConsumer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, terminated+1, now)
 
-	resumed := open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = fmt.Sprint(last - 1) })
+	resumed := open(t, c, from(fmt.Sprint(last-1)))
 	require.Equal(t, fmt.Sprintf("ADDED %d %d", last, last), next(t, resumed))
 	store.send(watch.Added, last+1, newTestPod("more"))
 	require.Equal(t, fmt.Sprintf("ADDED more %d", last+1), next(t, fast))
@@ -86,7 +85,7 @@ func TestTheBudgetBeginsWithTheWatch(t *testing.T) {
 	dispatched(t, c, last)
 	clock.Step(time.Hour)
 
-	old, initial := open(t, c, nil), open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "0" })
+	old, initial := open(t, c, nil), open(t, c, from("0"))
 	require.Equal(t, "ADDED 2 2", next(t, old))
 	require.Equal(t, "ADDED 00 13", next(t, initial))
 	require.Equal(t, 2, c.Watchers())
@@ -103,7 +102,7 @@ func TestTheBudgetBeginsWithTheWatch(t *testing.T) {
 // Without a budget a consumer may be slow, as long as the window has what it needs.
 func TestWithoutABudgetTheWindowDecides(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
-	c, store := newFakeFixture(t, func(s *setup) { s.config.Clock = clock })
+	c, store := newFakeFixture(t, onClock(clock))
 	w := open(t, c, nil)
 	last := fill(t, c, store)
 	clock.Step(24 * time.Hour)

@@ -164,6 +164,11 @@ func allPods(rv string) storage.ListOptions {
 	return storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: rv}
 }
 
+// from makes a watch begin at an RV.
+func from(rv string) func(*storage.ListOptions) {
+	return func(o *storage.ListOptions) { o.ResourceVersion = rv }
+}
+
 // open opens a watch of all pods.
 func open(t testing.TB, c *Cacher, change func(*storage.ListOptions)) watch.Interface {
 	t.Helper()

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
 	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
@@ -211,16 +208,10 @@ func (f *fixture) compactStore(ctx context.Context, t *testing.T, resourceVersio
 }
 
 // increaseRV advances etcd's revision without a change of a pod.
-func increaseRV(client *clientv3.Client) storagetesting.IncreaseRVFunc {
-	return func(ctx context.Context, t *testing.T) int64 {
-		response, err := client.KV.Put(ctx, "increaseRV", "ok")
-		require.NoError(t, err)
-		return response.Header.Revision
-	}
-}
-
-func (f *fixture) increaseRV() storagetesting.IncreaseRVFunc {
-	return increaseRV(f.server.V3Client.Client)
+func (f *fixture) increaseRV(ctx context.Context, t *testing.T) int64 {
+	response, err := f.server.V3Client.Client.KV.Put(ctx, "increaseRV", "ok")
+	require.NoError(t, err)
+	return response.Header.Revision
 }
 
 // creating is a cache whose creations can be read from it when they return.
@@ -230,12 +221,5 @@ func (c creating) Create(ctx context.Context, key string, object, out runtime.Ob
 	if err := c.Cacher.Create(ctx, key, object, out, ttl); err != nil {
 		return err
 	}
-	return wait.PollUntilContextTimeout(ctx, time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		current := newPod()
-		err := c.Get(ctx, key, storage.GetOptions{ResourceVersion: "0"}, current)
-		if storage.IsNotFound(err) {
-			return false, nil
-		}
-		return err == nil && apiequality.Semantic.DeepEqual(current, out), err
-	})
+	return c.waitFresh(ctx, rvOf(out))
 }

@@ -48,7 +48,7 @@ func TestHowTheObjectsAreLoaded(t *testing.T) {
 				store.streams = row.streams
 				store.holding("a", "b")
 			})
-			w := open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "0" })
+			w := open(t, c, from("0"))
 			require.Equal(t, "ADDED a 2", next(t, w))
 			require.Equal(t, "ADDED b 3", next(t, w))
 			store.send(watch.Modified, 4, newTestPod("b"))

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
-	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
@@ -50,7 +49,7 @@ func TestMetrics(t *testing.T) {
 	}
 	dispatched(t, c, 40)
 	require.Equal(t, "ERROR 410", next(t, open(t, c, nil)))
-	initial := open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "0" })
+	initial := open(t, c, from("0"))
 	for range 39 {
 		next(t, initial)
 	}

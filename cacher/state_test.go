@@ -73,10 +73,10 @@ func TestWhenTheCacheListsAgain(t *testing.T) {
 			require.Equal(t, "closed", next(t, w))
 			reach(t, c, 8)
 			require.NoError(t, c.Wait(t.Context()))
-			again := open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "0" })
+			again := open(t, c, from("0"))
 			require.Equal(t, "ADDED b 8", next(t, again))
-			require.Equal(t, "ERROR 410", next(t, open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "6" })))
-			require.Equal(t, "MODIFIED b 8", next(t, open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "7" })))
+			require.Equal(t, "ERROR 410", next(t, open(t, c, from("6"))))
+			require.Equal(t, "MODIFIED b 8", next(t, open(t, c, from("7"))))
 		})
 	}
 }

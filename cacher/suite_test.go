@@ -145,11 +145,11 @@ func TestSuiteLists(t *testing.T) {
 			})
 			t.Run("ConsistentList", func(t *testing.T) {
 				f := newFixture(t)
-				storagetesting.RunTestConsistentList(t.Context(), t, f.Cacher, f.increaseRV(), true, true, snapshots)
+				storagetesting.RunTestConsistentList(t.Context(), t, f.Cacher, f.increaseRV, true, true, snapshots)
 			})
 			t.Run("GetListNonRecursive", func(t *testing.T) {
 				f := newFixture(t)
-				storagetesting.RunTestGetListNonRecursive(t.Context(), t, f.increaseRV(), f.Cacher)
+				storagetesting.RunTestGetListNonRecursive(t.Context(), t, f.increaseRV, f.Cacher)
 			})
 		})
 	}
@@ -161,7 +161,7 @@ func (f *fixture) recorder() *storagetesting.KubernetesRecorder {
 
 func TestSuiteCompactRevision(t *testing.T) {
 	f := newFixture(t)
-	storagetesting.RunTestCompactRevision(t.Context(), t, f.Cacher, f.increaseRV(), f.compactStore)
+	storagetesting.RunTestCompactRevision(t.Context(), t, f.Cacher, f.increaseRV, f.compactStore)
 }
 
 func TestSuiteStats(t *testing.T) {
@@ -185,9 +185,9 @@ func TestMarkConsistent(t *testing.T) {
 	requests := func(rv string) int {
 		ctx := context.WithValue(t.Context(), storagetesting.RecorderContextKey, t.Name()+rv)
 		before := len(f.recorder().ListRequestForKey(t.Name() + rv))
-		require.NoError(t, f.GetList(ctx, podPrefix, storage.ListOptions{
-			Predicate: storage.Everything, Recursive: true, ResourceVersion: rv, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
-		}, newPodList()))
+		options := allPods(rv)
+		options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+		require.NoError(t, f.GetList(ctx, podPrefix, options, newPodList()))
 		return len(f.recorder().ListRequestForKey(t.Name()+rv)) - before
 	}
 	first := create("a")

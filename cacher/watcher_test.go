@@ -77,7 +77,7 @@ func TestOneWatchTooManyIsRefused(t *testing.T) {
 	c, _ := newFakeFixture(t, func(s *setup) { s.config.MaxWatchers = 2 })
 	first := open(t, c, nil)
 	open(t, c, nil)
-	_, err := c.Watch(t.Context(), podPrefix, storage.ListOptions{Predicate: storage.Everything, Recursive: true})
+	_, err := c.Watch(t.Context(), podPrefix, allPods(""))
 	require.True(t, apierrors.IsTooManyRequests(err), err)
 	require.ErrorContains(t, err, "watch limit exceeded")
 	first.Stop()
@@ -87,7 +87,7 @@ func TestOneWatchTooManyIsRefused(t *testing.T) {
 func TestAWatchEndsWithItsContextOnceOnly(t *testing.T) {
 	c, store := newFakeFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	w, err := c.Watch(ctx, podPrefix, storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: "1"})
+	w, err := c.Watch(ctx, podPrefix, allPods("1"))
 	require.NoError(t, err)
 	store.send(watch.Added, 2, newTestPod("a"))
 	require.Equal(t, "ADDED a 2", next(t, w))
@@ -108,9 +108,9 @@ func TestStopEndsAllWatches(t *testing.T) {
 	}
 	reach(t, c, 100)
 	watches := []watch.Interface{
-		open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "100" }),
+		open(t, c, from("100")),
 		open(t, c, nil),
-		open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "0" }),
+		open(t, c, from("0")),
 	}
 	c.Stop()
 	for _, w := range watches {
@@ -118,7 +118,7 @@ func TestStopEndsAllWatches(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() < before }, patience, time.Millisecond)
-	_, err := c.Watch(t.Context(), podPrefix, storage.ListOptions{Predicate: storage.Everything, Recursive: true})
+	_, err := c.Watch(t.Context(), podPrefix, allPods(""))
 	require.ErrorContains(t, err, errStopped.Error())
 	require.ErrorIs(t, c.Wait(t.Context()), errStopped)
 }
