@@ -148,17 +148,6 @@ func (s *Store) List(scope Scope, selector Selector, rv int64) []*Object {
 	return objects
 }
 
-// Count returns how many objects List returns.
-func (s *Store) Count(scope Scope, selector Selector, rv int64) int {
-	count := 0
-	for i, end := s.keysWithin(scope); i < end; i++ {
-		if version, _ := versionAt(s.ordered[i], rv); selector.Matches(version.Object) && scope.Contains(s.keys[i]) {
-			count++
-		}
-	}
-	return count
-}
-
 // keysWithin returns a range of keys that contains all those within scope. The keys of
 // a namespace are adjacent, as they share a prefix.
 func (s *Store) keysWithin(scope Scope) (first, end int) {

@@ -164,7 +164,7 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 	// The first event shows at which RVs the block can have been taken.
 	var next []StreamState
 	for _, rv := range blockRVs(store, w) {
-		size := store.Count(w.Scope, w.Selector, rv)
+		size := len(store.List(w.Scope, w.Selector, rv))
 		if !w.MustMark() && size == 0 {
 			next = append(next, stepLive(store, w, rv, event)...)
 		}
@@ -261,7 +261,7 @@ func Complete(store *Store, w Watch, state StreamState, revision int64) bool {
 		position = w.RV
 	case state.Stage == Opened:
 		// An empty state needs no event, unless a bookmark must mark its end.
-		return !w.MustMark() && w.Oldest() <= revision && store.Count(w.Scope, w.Selector, revision) == 0
+		return !w.MustMark() && w.Oldest() <= revision && len(store.List(w.Scope, w.Selector, revision)) == 0
 	}
 	_, owed := store.NextOwed(w.Scope, w.Selector, position)
 	return !owed
