@@ -10,13 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
@@ -212,14 +209,4 @@ func (s *apiServer) port() int {
 	port, err := strconv.Atoi(address.Port())
 	require.NoError(s.t, err)
 	return port
-}
-
-// restMapper finds out which kinds the server has, as kubectl does.
-func (s *apiServer) restMapper() (meta.RESTMapper, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(s.config)
-	if err != nil {
-		return nil, err
-	}
-	resources, err := restmapper.GetAPIGroupResources(client)
-	return restmapper.NewDiscoveryRESTMapper(resources), err
 }

@@ -44,27 +44,22 @@ func TestRestart(t *testing.T) {
 				return third && !second
 			}, patience, 10*time.Millisecond)
 
-			requireExpired(t, func() error {
-				w, err := s.watch("n", metav1.ListOptions{ResourceVersion: first.ResourceVersion})
-				if err != nil {
-					return err
-				}
+			w, err := s.watch("n", metav1.ListOptions{ResourceVersion: first.ResourceVersion})
+			if err == nil {
 				event := next(t, w)
 				require.Equal(t, watch.Error, event.Type)
-				return apierrors.FromObject(event.Object)
-			})
-			requireExpired(t, func() error {
-				_, err := s.list("n", metav1.ListOptions{ResourceVersion: first.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
-				return err
-			})
+				err = apierrors.FromObject(event.Object)
+			}
+			requireExpired(t, err)
+			_, err = s.list("n", metav1.ListOptions{ResourceVersion: first.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+			requireExpired(t, err)
 		})
 	}
 }
 
 // requireExpired expects an answer of 410.
-func requireExpired(t *testing.T, ask func() error) {
+func requireExpired(t *testing.T, err error) {
 	t.Helper()
-	err := ask()
 	require.True(t, apierrors.IsResourceExpired(err) || apierrors.IsGone(err), "%v", err)
 }
 

@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
@@ -182,9 +184,11 @@ func resourceVersion(t *testing.T, decimal string) uint64 {
 
 // testDiscovery reads what kubectl reads from an unknown server.
 func testDiscovery(t *testing.T, s *apiServer, _ string) {
-	mapper, err := s.restMapper()
+	client, err := discovery.NewDiscoveryClientForConfig(s.config)
 	require.NoError(t, err)
-	mapping, err := mapper.RESTMapping(v1.Kind.GroupKind())
+	resources, err := restmapper.GetAPIGroupResources(client)
+	require.NoError(t, err)
+	mapping, err := restmapper.NewDiscoveryRESTMapper(resources).RESTMapping(v1.Kind.GroupKind())
 	require.NoError(t, err)
 	require.Equal(t, v1.Resource, mapping.Resource)
 	require.Equal(t, meta.RESTScopeNameNamespace, mapping.Scope.Name())
