@@ -68,9 +68,15 @@ func podAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	}, nil
 }
 
-// podConfig is the configuration of a cache of pods, without an index unless options add one.
-func podConfig(below storage.Interface, options ...func(*setup)) Config {
-	s := setup{config: Config{
+// setup is what a test can change about its fixture.
+type setup struct {
+	config      Config
+	transformer value.Transformer
+	codec       runtime.Codec
+}
+
+func newSetup(below storage.Interface, options []func(*setup)) setup {
+	s := setup{transformer: identity.NewEncryptCheckTransformer(), codec: podCodec, config: Config{
 		Storage:        below,
 		Versioner:      storage.APIObjectVersioner{},
 		GroupResource:  schema.GroupResource{Resource: "pods"},
@@ -83,14 +89,12 @@ func podConfig(below storage.Interface, options ...func(*setup)) Config {
 	for _, option := range options {
 		option(&s)
 	}
-	return s.config
+	return s
 }
 
-// setup is what a test can change about its fixture.
-type setup struct {
-	config      Config
-	transformer value.Transformer
-	codec       runtime.Codec
+// podConfig is the configuration of a cache of pods, without an index unless options add one.
+func podConfig(below storage.Interface, options ...func(*setup)) Config {
+	return newSetup(below, options).config
 }
 
 // clusterScoped keys the pods without their namespace.
@@ -122,14 +126,7 @@ type fixture struct {
 
 func newFixture(t testing.TB, options ...func(*setup)) *fixture {
 	t.Helper()
-	s := setup{
-		transformer: identity.NewEncryptCheckTransformer(),
-		codec:       podCodec,
-		config:      podConfig(nil),
-	}
-	for _, option := range options {
-		option(&s)
-	}
+	s := newSetup(nil, options)
 	server, store := newStore(t, s.codec, s.transformer)
 	// The first list fails, so that every test includes a reinitialisation.
 	failing := &failingOnce{StorageInjectingListErrors: storagetesting.StorageInjectingListErrors{Interface: store, Errors: 1}}

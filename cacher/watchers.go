@@ -12,11 +12,6 @@ import (
 
 const nameField = "metadata.name"
 
-// errTooManyWatches refuses a watch and tells the client to retry.
-func errTooManyWatches(limit int) error {
-	return apierrors.NewTooManyRequests(fmt.Sprintf("watch limit exceeded: %d watches are open", limit), 1)
-}
-
 // groupKey is what the watches of a group have in common: the requested keys and, optionally, the
 // value of one field. A watch is in one group, and the events that it may deliver all concern that
 // group.
@@ -66,11 +61,9 @@ func (w *watchers) keyOf(prefix string, predicate storage.SelectionPredicate) gr
 		key.field, key.value = nameField, value
 		return key
 	}
-	if w.trigger != nil {
-		for _, field := range predicate.IndexFields {
-			if value, ok := predicate.Field.RequiresExactMatch(field); ok && field == w.triggerName {
-				key.field, key.value = field, value
-			}
+	if w.trigger != nil && slices.Contains(predicate.IndexFields, w.triggerName) {
+		if value, ok := predicate.Field.RequiresExactMatch(w.triggerName); ok {
+			key.field, key.value = w.triggerName, value
 		}
 	}
 	return key
@@ -81,7 +74,7 @@ func (w *watchers) add(added *watcher, key groupKey) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.limit > 0 && len(w.all) >= w.limit {
-		return errTooManyWatches(w.limit)
+		return apierrors.NewTooManyRequests(fmt.Sprintf("watch limit exceeded: %d watches are open", w.limit), 1)
 	}
 	g := w.groups[key]
 	if g == nil {
