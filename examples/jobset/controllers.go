@@ -4,11 +4,13 @@ package jobset
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"path/filepath"
 	"reflect"
 	"runtime"
 
 	machinery "k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,22 +23,17 @@ import (
 )
 
 // Scheme returns the types that JobSet uses.
-func Scheme() (*machinery.Scheme, error) {
+func Scheme() *machinery.Scheme {
 	scheme := machinery.NewScheme()
-	for _, add := range []func(*machinery.Scheme) error{clientgoscheme.AddToScheme, api.AddToScheme, configapi.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	return scheme, nil
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(api.AddToScheme(scheme))
+	utilruntime.Must(configapi.AddToScheme(scheme))
+	return scheme
 }
 
 // Run runs a replica of JobSet as its command does with the configuration of the release, until ctx is done or another replica leads.
 func Run(ctx context.Context, cluster *rest.Config, certificate tls.Certificate) error {
-	scheme, err := Scheme()
-	if err != nil {
-		return err
-	}
+	scheme := Scheme()
 	options, settings, err := config.Load(scheme, filepath.Join(Release(), "config/components/manager/controller_manager_config.yaml"))
 	if err != nil {
 		return err
@@ -55,20 +52,14 @@ func Run(ctx context.Context, cluster *rest.Config, certificate tls.Certificate)
 	if err != nil {
 		return err
 	}
-	if err := controllers.SetupJobSetIndexes(ctx, manager.GetFieldIndexer()); err != nil {
-		return err
-	}
-	if err := controllers.SetupPodIndexes(ctx, manager.GetFieldIndexer()); err != nil {
-		return err
-	}
 	client, record := manager.GetClient(), manager.GetEventRecorder
-	if err := controllers.NewJobSetReconciler(client, scheme, record("jobset")).SetupWithManager(manager); err != nil {
-		return err
-	}
-	if err := controllers.NewPodReconciler(client, scheme, record("pod")).SetupWithManager(manager); err != nil {
-		return err
-	}
-	if err := webhooks.Setup(manager); err != nil {
+	if err := errors.Join(
+		controllers.SetupJobSetIndexes(ctx, manager.GetFieldIndexer()),
+		controllers.SetupPodIndexes(ctx, manager.GetFieldIndexer()),
+		controllers.NewJobSetReconciler(client, scheme, record("jobset")).SetupWithManager(manager),
+		controllers.NewPodReconciler(client, scheme, record("pod")).SetupWithManager(manager),
+		webhooks.Setup(manager),
+	); err != nil {
 		return err
 	}
 	return manager.Start(ctx)

@@ -51,12 +51,12 @@ func TestJobSets(t *testing.T) {
 	}
 	simtest.Seeds(t, plane.Config(config, 2), func(t *simtest.T, c *simtest.Cluster) {
 		until := time.Now().Add(within)
-		plane.Workload = controlplane.Workload{Start: rand.N(3 * time.Second), End: rand.N(6 * time.Second), Work: rand.N(10 * time.Second), FailOneIn: []int{0, 2, 3, 6}[rand.IntN(4)],
-			UnreadyOneIn: rand.IntN(4), EvictOneIn: []int{0, 0, 4, 16}[rand.IntN(4)], Healthy: until}
+		plane.Workload = controlplane.Workload{Start: rand.N(3 * time.Second), End: rand.N(6 * time.Second), Work: rand.N(10 * time.Second), FailOneIn: oneOf(0, 2, 3, 6),
+			UnreadyOneIn: rand.IntN(4), EvictOneIn: oneOf(0, 0, 4, 16), Healthy: until}
 		api, err := connect(c.Config())
 		require.NoError(t, err)
 		c.Go("user", drawUser(until).run)
-		restored := plane.Administer(c, controlplane.Usage{Groups: [][]controlplane.Group{nil, nil, {controlplane.Nodes}, {controlplane.Leaders}}[rand.IntN(4)]}, until)
+		restored := plane.Administer(c, controlplane.Usage{Groups: oneOf(nil, nil, []controlplane.Group{controlplane.Nodes}, []controlplane.Group{controlplane.Leaders})}, until)
 		c.Faults(within)
 		for time.Now().Before(until) {
 			time.Sleep(time.Second)

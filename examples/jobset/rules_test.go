@@ -1,7 +1,6 @@
 package jobset
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,8 +12,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	machinery "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	api "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/jobset/pkg/constants"
@@ -100,28 +100,23 @@ func check(seen simtest.Seen) error {
 	}
 	var errs []error
 	said := map[string]bool{}
+	decoder := serializer.NewCodecFactory(Scheme()).UniversalDeserializer()
 	oldSets, oldJobs := map[string]*api.JobSet{}, map[string]*batchv1.Job{}
 	for _, change := range seen.Committed.Changes {
 		key := change.Object.Name
 		switch {
 		case strings.HasPrefix(key, "/registry/jobset.x-k8s.io/jobsets/"):
-			var after *api.JobSet
-			if !change.Deleted {
-				if err := json.Unmarshal([]byte(change.Object.Value), &after); err != nil {
-					return err
-				}
+			after, err := decode[api.JobSet](decoder, change)
+			if err != nil {
+				return err
 			}
 			errs = append(errs, apply(j, setRules, oldSets[key], after, change.RV, said)...)
 			j.recordSet(after, change.RV)
 			oldSets[key] = after
 		case strings.HasPrefix(key, "/registry/jobs/"):
-			var after *batchv1.Job
-			if !change.Deleted {
-				decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode([]byte(change.Object.Value), nil, nil)
-				if err != nil {
-					return err
-				}
-				after = decoded.(*batchv1.Job)
+			after, err := decode[batchv1.Job](decoder, change)
+			if err != nil {
+				return err
 			}
 			errs = append(errs, apply(j, jobRules, oldJobs[key], after, change.RV, said)...)
 			j.recordJob(oldJobs[key], after, change.RV)
@@ -129,6 +124,18 @@ func check(seen simtest.Seen) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// decode returns an object as a change has left it, nil if it is deleted.
+func decode[T any](decoder machinery.Decoder, change model.Change) (*T, error) {
+	if change.Deleted {
+		return nil, nil
+	}
+	decoded, _, err := decoder.Decode([]byte(change.Object.Value), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return any(decoded).(*T), nil
 }
 
 func apply[T any](j *judge, rules []rule[T], before, after *T, rv int64, said map[string]bool) (errs []error) {

@@ -31,8 +31,8 @@ type user struct {
 
 func drawUser(until time.Time) user {
 	return user{
-		names: []string{"a", "b", "c", "d"}[:1+rand.IntN(4)], pause: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second}[rand.IntN(3)],
-		cpu: []int64{100, 1000}[rand.IntN(2)], until: until,
+		names: []string{"a", "b", "c", "d"}[:1+rand.IntN(4)], pause: oneOf(500*time.Millisecond, 2*time.Second, 5*time.Second),
+		cpu: oneOf[int64](100, 1000), until: until,
 	}
 }
 
@@ -46,7 +46,7 @@ func (u user) run(ctx context.Context, config *rest.Config) error {
 	}
 	for ctx.Err() == nil && time.Now().Before(u.until) {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_ = actions[rand.IntN(len(actions))](bounded, c, u.names[rand.IntN(len(u.names))]) // users try something else then
+		_ = oneOf(actions...)(bounded, c, oneOf(u.names...)) // users try something else then
 		cancel()
 		time.Sleep(rand.N(u.pause))
 	}
@@ -56,12 +56,11 @@ func (u user) run(ctx context.Context, config *rest.Config) error {
 
 // connect returns a client that knows JobSets.
 func connect(config *rest.Config) (client.Client, error) {
-	scheme, err := Scheme()
-	if err != nil {
-		return nil, err
-	}
-	return client.New(config, client.Options{Scheme: scheme})
+	return client.New(config, client.Options{Scheme: Scheme()})
 }
+
+// oneOf draws one of some values.
+func oneOf[T any](values ...T) T { return values[rand.IntN(len(values))] }
 
 // one reports whether something happens that happens once in so many times.
 func one(in int) bool { return rand.IntN(in) == 0 }
@@ -70,9 +69,9 @@ func (u user) create(ctx context.Context, c client.Client, name string) error {
 	set := &api.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	var names []string
 	for i := range 1 + rand.IntN(3) {
-		r := api.ReplicatedJob{Name: fmt.Sprintf("r%d", i), Replicas: 1 + rand.Int32N(2), GroupName: []string{"", "g"}[rand.IntN(2)], Template: batchv1.JobTemplateSpec{Spec: u.job()}}
+		r := api.ReplicatedJob{Name: fmt.Sprintf("r%d", i), Replicas: 1 + rand.Int32N(2), GroupName: oneOf("", "g"), Template: batchv1.JobTemplateSpec{Spec: u.job()}}
 		if i > 0 && one(3) {
-			r.DependsOn = []api.DependsOn{{Name: names[rand.IntN(i)], Status: []api.DependsOnStatus{api.DependencyReady, api.DependencyComplete}[rand.IntN(2)]}}
+			r.DependsOn = []api.DependsOn{{Name: names[rand.IntN(i)], Status: oneOf(api.DependencyReady, api.DependencyComplete)}}
 		}
 		set.Spec.ReplicatedJobs, names = append(set.Spec.ReplicatedJobs, r), append(names, r.Name)
 	}
@@ -84,17 +83,17 @@ func (u user) create(ctx context.Context, c client.Client, name string) error {
 		}
 	}
 	if one(3) {
-		set.Spec.Network = &api.Network{EnableDNSHostnames: new(!one(3)), PublishNotReadyAddresses: new(one(2)), Subdomain: []string{"", "net-" + name}[rand.IntN(2)]}
+		set.Spec.Network = &api.Network{EnableDNSHostnames: new(!one(3)), PublishNotReadyAddresses: new(one(2)), Subdomain: oneOf("", "net-"+name)}
 	}
 	if one(2) {
-		set.Spec.SuccessPolicy = &api.SuccessPolicy{Operator: []api.Operator{api.OperatorAll, api.OperatorAny}[rand.IntN(2)], TargetReplicatedJobs: some()}
+		set.Spec.SuccessPolicy = &api.SuccessPolicy{Operator: oneOf(api.OperatorAll, api.OperatorAny), TargetReplicatedJobs: some()}
 	}
 	if !one(4) {
-		set.Spec.FailurePolicy = &api.FailurePolicy{MaxRestarts: rand.Int32N(4), RestartStrategy: []api.JobSetRestartStrategy{api.Recreate, api.BlockingRecreate}[rand.IntN(2)]}
+		set.Spec.FailurePolicy = &api.FailurePolicy{MaxRestarts: rand.Int32N(4), RestartStrategy: oneOf(api.Recreate, api.BlockingRecreate)}
 		for range rand.IntN(3) {
 			rule := api.FailurePolicyRule{
-				Action: []api.FailurePolicyAction{api.FailJobSet, api.RestartJobSet, api.RestartJobSetAndIgnoreMaxRestarts}[rand.IntN(3)], TargetReplicatedJobs: some(),
-				OnJobFailureReasons: [][]string{nil, {batchv1.JobReasonBackoffLimitExceeded}, {batchv1.JobReasonPodFailurePolicy, batchv1.JobReasonFailedIndexes}}[rand.IntN(3)],
+				Action: oneOf(api.FailJobSet, api.RestartJobSet, api.RestartJobSetAndIgnoreMaxRestarts), TargetReplicatedJobs: some(),
+				OnJobFailureReasons: oneOf(nil, []string{batchv1.JobReasonBackoffLimitExceeded}, []string{batchv1.JobReasonPodFailurePolicy, batchv1.JobReasonFailedIndexes}),
 			}
 			if one(3) {
 				rule.OnJobFailureMessagePatterns = []string{"backoff limit|exit code 1"}
@@ -105,8 +104,8 @@ func (u user) create(ctx context.Context, c client.Client, name string) error {
 	if r := set.Spec.ReplicatedJobs[0]; one(4) && r.Template.Spec.CompletionMode == nil {
 		set.Spec.Coordinator = &api.Coordinator{ReplicatedJob: r.Name, JobIndex: rand.IntN(int(r.Replicas)), PodIndex: rand.IntN(int(*r.Template.Spec.Completions))}
 	}
-	set.Spec.Suspend, set.Spec.TTLSecondsAfterFinished = []*bool{nil, new(true), new(false)}[rand.IntN(3)], timeToLive()
-	set.Spec.ManagedBy = []*string{nil, nil, nil, nil, new(api.JobSetControllerName), new(elsewhere)}[rand.IntN(6)]
+	set.Spec.Suspend, set.Spec.TTLSecondsAfterFinished = oneOf(nil, new(true), new(false)), timeToLive()
+	set.Spec.ManagedBy = oneOf(nil, nil, nil, nil, new(api.JobSetControllerName), new(elsewhere))
 	return c.Create(ctx, set)
 }
 
@@ -115,7 +114,7 @@ func (u user) job() batchv1.JobSpec {
 	pod := corev1.PodSpec{TerminationGracePeriodSeconds: new(rand.Int64N(6)), Containers: []corev1.Container{{Name: "c", Image: "image", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(u.cpu, resource.DecimalSI)},
 	}}}}
-	pod.RestartPolicy = []corev1.RestartPolicy{"", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever, corev1.RestartPolicyNever}[rand.IntN(4)]
+	pod.RestartPolicy = oneOf("", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever, corev1.RestartPolicyNever)
 	n := 1 + rand.Int32N(3)
 	spec := batchv1.JobSpec{Parallelism: new(max(1, n-rand.Int32N(2))), Completions: &n, BackoffLimit: new(max(0, rand.Int32N(4)-1)), Template: corev1.PodTemplateSpec{Spec: pod}}
 	switch never := pod.RestartPolicy == corev1.RestartPolicyNever; {
@@ -124,7 +123,7 @@ func (u user) job() batchv1.JobSpec {
 	case never && one(3):
 		spec.BackoffLimitPerIndex, spec.BackoffLimit = new(rand.Int32N(2)), nil
 	case never && one(3):
-		action := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionCount}[rand.IntN(2)]
+		action := oneOf(batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionCount)
 		spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
 			{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
 			{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}}},
@@ -139,7 +138,7 @@ func (u user) job() batchv1.JobSpec {
 }
 
 // timeToLive draws how long a finished JobSet is kept; nil means for ever.
-func timeToLive() *int32 { return []*int32{nil, nil, new(rand.Int32N(20))}[rand.IntN(3)] }
+func timeToLive() *int32 { return oneOf(nil, nil, new(rand.Int32N(20))) }
 
 // change changes an existing JobSet.
 func change(ctx context.Context, c client.Client, name string, how func(*api.JobSetSpec)) error {
@@ -177,7 +176,7 @@ func changeTimeToLive(ctx context.Context, c client.Client, name string) error {
 }
 
 func deleteJobSet(ctx context.Context, c client.Client, name string) error {
-	policy := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[rand.IntN(2)]
+	policy := oneOf(metav1.DeletePropagationBackground, metav1.DeletePropagationForeground)
 	return c.Delete(ctx, &api.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, client.PropagationPolicy(policy))
 }
 
@@ -199,5 +198,5 @@ func deletePod(ctx context.Context, c client.Client, name string) error {
 }
 
 func deleteService(ctx context.Context, c client.Client, name string) error {
-	return c.Delete(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: []string{name, "net-" + name}[rand.IntN(2)]}})
+	return c.Delete(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: oneOf(name, "net-"+name)}})
 }
