@@ -1,7 +1,6 @@
 package leaderworkerset
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -11,8 +10,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"github.com/watchsim/watchsim/model"
@@ -27,8 +28,7 @@ const setKeys = "/registry/leaderworkerset.x-k8s.io/leaderworkersets/"
 type judge struct {
 	calm string
 
-	sets    map[string]*lwsv1.LeaderWorkerSet // by namespace and name, as all that follows
-	pods    map[string]*corev1.Pod
+	objects map[string]metav1.Object          // that exist, by their keys in etcd
 	workers map[types.UID]*appsv1.StatefulSet // all that ever existed
 	all     map[types.UID]*corev1.Pod         // the last state of each pod
 	ready   map[types.UID]bool                // pods that have ever been ready
@@ -58,7 +58,7 @@ var rules = []rule{
 
 // check applies the rules to a run.
 func (j *judge) check(seen simtest.Seen) error {
-	*j = judge{calm: j.calm, seen: seen, sets: map[string]*lwsv1.LeaderWorkerSet{}, pods: map[string]*corev1.Pod{}, workers: map[types.UID]*appsv1.StatefulSet{},
+	*j = judge{calm: j.calm, seen: seen, objects: map[string]metav1.Object{}, workers: map[types.UID]*appsv1.StatefulSet{},
 		all: map[types.UID]*corev1.Pod{}, ready: map[types.UID]bool{}, hurt: map[types.UID]bool{}, contents: map[string]string{}, ambiguous: map[string]bool{}, by: map[int64]*model.Operation{}}
 	first := map[int64]int64{}
 	for _, request := range seen.Requests["pods"] {
@@ -75,10 +75,11 @@ func (j *judge) check(seen simtest.Seen) error {
 			j.by[op.ResultRV] = &op
 		}
 	}
+	decoder := serializer.NewCodecFactory(Scheme()).UniversalDeserializer()
 	said := map[string]bool{}
 	var broken []string
 	for _, change := range seen.Committed.Changes {
-		now, err := decode(change)
+		now, err := decode(decoder, change)
 		if err != nil {
 			return err
 		}
@@ -86,23 +87,10 @@ func (j *judge) check(seen simtest.Seen) error {
 			continue
 		}
 		key := change.Object.Name
-		var before metav1.Object
-		switch now.(type) {
-		case *corev1.Pod:
-			if pod := j.pods[key]; pod != nil {
-				before = pod
-			}
-		case *lwsv1.LeaderWorkerSet:
-			if set := j.sets[key]; set != nil {
-				before = set
-			}
-		case *appsv1.StatefulSet:
-			if set := j.workers[now.GetUID()]; set != nil {
-				before = set
-			}
-		}
+		before := j.objects[key]
 		if change.Deleted {
 			j.remove(key, now)
+			now = nil
 		} else {
 			j.put(key, now)
 		}
@@ -110,11 +98,7 @@ func (j *judge) check(seen simtest.Seen) error {
 			if said[rule.name] {
 				continue
 			}
-			after := now
-			if change.Deleted {
-				after = nil
-			}
-			if text := rule.broken(j, before, after, change.RV); text != "" {
+			if text := rule.broken(j, before, now, change.RV); text != "" {
 				said[rule.name] = true
 				broken = append(broken, fmt.Sprintf("%s is broken at revision %d: %s. %s (%s)", rule.name, change.RV, text, rule.promise, rule.source))
 			}
@@ -127,18 +111,15 @@ func (j *judge) check(seen simtest.Seen) error {
 }
 
 // decode returns an object as stored in etcd, nil if no rule is about it.
-func decode(change model.Change) (metav1.Object, error) {
-	key := change.Object.Name
-	switch {
-	case strings.HasPrefix(key, setKeys):
-		set := &lwsv1.LeaderWorkerSet{}
-		return set, json.Unmarshal([]byte(change.Object.Value), set)
-	case strings.HasPrefix(key, "/registry/pods/"), strings.HasPrefix(key, "/registry/statefulsets/"), strings.HasPrefix(key, "/registry/controllerrevisions/"):
-		decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode([]byte(change.Object.Value), nil, nil)
-		if err != nil {
-			return nil, err
+func decode(decoder runtime.Decoder, change model.Change) (metav1.Object, error) {
+	for _, keys := range []string{setKeys, "/registry/pods/", "/registry/statefulsets/", "/registry/controllerrevisions/"} {
+		if strings.HasPrefix(change.Object.Name, keys) {
+			decoded, _, err := decoder.Decode([]byte(change.Object.Value), nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			return decoded.(metav1.Object), nil
 		}
-		return decoded.(metav1.Object), nil
 	}
 	return nil, nil
 }
@@ -155,9 +136,8 @@ func (j *judge) leaderOf(pod *corev1.Pod) *corev1.Pod {
 }
 
 func (j *judge) put(key string, now metav1.Object) {
+	j.objects[key] = now
 	switch now := now.(type) {
-	case *lwsv1.LeaderWorkerSet:
-		j.sets[key] = now
 	case *appsv1.StatefulSet:
 		j.workers[now.UID] = now
 	case *appsv1.ControllerRevision:
@@ -167,8 +147,8 @@ func (j *judge) put(key string, now metav1.Object) {
 			j.ambiguous[id] = true
 		}
 	case *corev1.Pod:
-		j.pods[key], j.all[now.UID] = now, now
-		j.ready[now.UID] = j.ready[now.UID] || isReady(now)
+		j.all[now.UID] = now
+		j.ready[now.UID] = j.ready[now.UID] || podutil.IsPodReady(now)
 		if leader := j.leaderOf(now); leader != nil && (restarted(now) || now != leader && now.DeletionTimestamp != nil) {
 			j.hurt[leader.UID] = true
 		}
@@ -176,12 +156,9 @@ func (j *judge) put(key string, now metav1.Object) {
 }
 
 func (j *judge) remove(key string, last metav1.Object) {
-	switch last := last.(type) {
-	case *lwsv1.LeaderWorkerSet:
-		delete(j.sets, key)
-	case *corev1.Pod:
-		delete(j.pods, key)
-		if leader := j.leaderOf(last); leader != nil {
+	delete(j.objects, key)
+	if pod, is := last.(*corev1.Pod); is {
+		if leader := j.leaderOf(pod); leader != nil {
 			j.hurt[leader.UID] = true
 		}
 	}
@@ -189,7 +166,8 @@ func (j *judge) remove(key string, last metav1.Object) {
 
 // setOf returns the set of an object by its name, nil for none.
 func (j *judge) setOf(o metav1.Object) *lwsv1.LeaderWorkerSet {
-	return j.sets[setKeys+o.GetNamespace()+"/"+o.GetLabels()[lwsv1.SetNameLabelKey]]
+	set, _ := j.objects[setKeys+o.GetNamespace()+"/"+o.GetLabels()[lwsv1.SetNameLabelKey]].(*lwsv1.LeaderWorkerSet)
+	return set
 }
 
 // revisionOf identifies the revision of an object by its set's name and its key.
@@ -319,10 +297,15 @@ func (j *judge) available(_, _ metav1.Object, rv int64) string {
 	if err != nil || rv <= calm {
 		return ""
 	}
-	for key, set := range j.sets {
+	for key, o := range j.objects {
+		set, is := o.(*lwsv1.LeaderWorkerSet)
+		if !is {
+			continue
+		}
 		ready, leaders := int32(0), int32(0)
-		for _, pod := range j.pods {
-			if pod.Labels[lwsv1.SetNameLabelKey] != set.Name || pod.Namespace != set.Namespace || pod.Labels[lwsv1.WorkerIndexLabelKey] != "0" {
+		for _, o := range j.objects {
+			pod := member(o)
+			if pod == nil || pod.Labels[lwsv1.SetNameLabelKey] != set.Name || pod.Namespace != set.Namespace || pod.Labels[lwsv1.WorkerIndexLabelKey] != "0" {
 				continue
 			}
 			leaders++
@@ -344,9 +327,11 @@ func (j *judge) available(_, _ metav1.Object, rv int64) string {
 func (j *judge) groupReady(leader *corev1.Pod) bool {
 	size, _ := strconv.Atoi(leader.Annotations[lwsv1.SizeAnnotationKey])
 	ready := 0
-	for _, pod := range j.pods {
-		if one := j.leaderOf(pod); one != nil && one.UID == leader.UID && pod.DeletionTimestamp == nil && isReady(pod) {
-			ready++
+	for _, o := range j.objects {
+		if pod, is := o.(*corev1.Pod); is && pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) {
+			if one := j.leaderOf(pod); one != nil && one.UID == leader.UID {
+				ready++
+			}
 		}
 	}
 	return ready >= size

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 )
@@ -61,16 +62,16 @@ func (o *objects) settled() error {
 	services := map[string]bool{}
 	for i := range o.sets.Items {
 		set := &o.sets.Items[i]
-		groups, members, err := o.groups(set, services)
+		g, err := o.groups(set, services)
 		if err == nil {
-			if err = says(set, groups); err != nil {
+			if err = says(set, g); err != nil {
 				err = forgotten{err, set}
 			}
 		}
 		if err != nil {
 			return fmt.Errorf("set %s of generation %d: %w", set.Name, set.Generation, err)
 		}
-		pods += members
+		pods += g.pods
 		for _, r := range o.revisions.Items {
 			if owner(&r) == set.UID && *set.Spec.RolloutStrategy.RollingUpdateConfiguration.Partition == 0 && r.Labels[lwsv1.RevisionKey] != find(o.stateful.Items, set.Name).Labels[lwsv1.RevisionKey] {
 				return fmt.Errorf("set %s is up to date and has the revision %s of another template", set.Name, r.Name)
@@ -130,14 +131,14 @@ func pointers[T any, P interface {
 	return all
 }
 
-// group is what a set needs to know of a group.
-type group struct{ updated bool }
+// groups counts the groups of a set, those that are updated, and their pods.
+type groups struct{ all, updated, pods int }
 
-// groups returns the groups of a set, and the number of their pods, once all are as wanted.
-func (o *objects) groups(set *lwsv1.LeaderWorkerSet, services map[string]bool) (all []group, members int, err error) {
+// groups returns the groups of a set once all are as wanted, and adds the services of their pods to those given.
+func (o *objects) groups(set *lwsv1.LeaderWorkerSet, services map[string]bool) (found groups, err error) {
 	leaders := find(o.stateful.Items, set.Name)
 	if leaders == nil || owner(leaders) != set.UID || leaders.DeletionTimestamp != nil {
-		return nil, 0, fmt.Errorf("it has no stateful set for leaders")
+		return found, fmt.Errorf("it has no stateful set for leaders")
 	}
 	template := &set.Spec.LeaderWorkerTemplate
 	partition := *set.Spec.RolloutStrategy.RollingUpdateConfiguration.Partition
@@ -147,26 +148,26 @@ func (o *objects) groups(set *lwsv1.LeaderWorkerSet, services map[string]bool) (
 	}
 	count := *leaders.Spec.Replicas
 	if count < want || count > most {
-		return nil, 0, fmt.Errorf("it has %d leaders, and its user wants %d", count, want)
+		return found, fmt.Errorf("it has %d leaders, and its user wants %d", count, want)
 	}
 	for i := range int(count) {
 		leader := find(o.pods.Items, fmt.Sprintf("%s-%d", set.Name, i))
 		if leader == nil || owner(leader) != leaders.UID {
-			return nil, 0, fmt.Errorf("group %d has no leader", i)
+			return found, fmt.Errorf("group %d has no leader", i)
 		}
-		g := group{updated: leader.Labels[lwsv1.RevisionKey] == leaders.Labels[lwsv1.RevisionKey]}
+		updated := leader.Labels[lwsv1.RevisionKey] == leaders.Labels[lwsv1.RevisionKey]
 		size, err := strconv.Atoi(leader.Annotations[lwsv1.SizeAnnotationKey])
 		if err != nil {
-			return nil, 0, err
+			return found, err
 		}
 		if int32(i) >= partition {
-			if image := template.WorkerTemplate.Spec.Containers[0].Image; !g.updated || size != int(*template.Size) || leader.Spec.Containers[0].Image != image {
-				return nil, 0, fmt.Errorf("leader %s is of size %d and %s, and its user wants size %d and %s", leader.Name, size, leader.Spec.Containers[0].Image, *template.Size, image)
+			if image := template.WorkerTemplate.Spec.Containers[0].Image; !updated || size != int(*template.Size) || leader.Spec.Containers[0].Image != image {
+				return found, fmt.Errorf("leader %s is of size %d and %s, and its user wants size %d and %s", leader.Name, size, leader.Spec.Containers[0].Image, *template.Size, image)
 			}
 		}
 		workers := find(o.stateful.Items, leader.Name)
 		if size > 1 && (workers == nil || owner(workers) != leader.UID) {
-			return nil, 0, fmt.Errorf("leader %s has no stateful set for workers", leader.Name)
+			return found, fmt.Errorf("leader %s has no stateful set for workers", leader.Name)
 		}
 		if int32(i) < partition && workers != nil && os.Getenv(mixed) == "" {
 			size = int(*workers.Spec.Replicas) + 1
@@ -176,11 +177,11 @@ func (o *objects) groups(set *lwsv1.LeaderWorkerSet, services map[string]bool) (
 			pod := leader
 			if j > 0 {
 				if pod = find(o.pods.Items, fmt.Sprintf("%s-%d", leader.Name, j)); pod == nil || owner(pod) != workers.UID {
-					return nil, 0, fmt.Errorf("group %d has no worker %d", i, j)
+					return found, fmt.Errorf("group %d has no worker %d", i, j)
 				}
 			}
-			if pod.DeletionTimestamp != nil || !isReady(pod) {
-				return nil, 0, fmt.Errorf("pod %s is not ready", pod.Name)
+			if pod.DeletionTimestamp != nil || !podutil.IsPodReady(pod) {
+				return found, fmt.Errorf("pod %s is not ready", pod.Name)
 			}
 			for _, c := range pod.Status.ContainerStatuses {
 				restarts += c.RestartCount
@@ -188,25 +189,22 @@ func (o *objects) groups(set *lwsv1.LeaderWorkerSet, services map[string]bool) (
 			services[pod.Spec.Subdomain] = true
 		}
 		if restarts > 0 && template.RestartPolicy == lwsv1.RecreateGroupOnPodRestart {
-			return nil, 0, fmt.Errorf("group %d has containers that have restarted %d times, and was not recreated", i, restarts)
+			return found, fmt.Errorf("group %d has containers that have restarted %d times, and was not recreated", i, restarts)
 		}
-		members += size
-		all = append(all, g)
+		found.all++
+		if updated {
+			found.updated++
+		}
+		found.pods += size
 	}
-	return all, members, nil
+	return found, nil
 }
 
 // says returns an error unless the status of a set is that of its groups, all of which are ready.
-func says(set *lwsv1.LeaderWorkerSet, groups []group) error {
-	updated := 0
-	for _, g := range groups {
-		if g.updated {
-			updated++
-		}
-	}
+func says(set *lwsv1.LeaderWorkerSet, g groups) error {
 	is := set.Status
-	if is.ObservedGeneration != set.Generation || int(is.Replicas) != len(groups) || int(is.ReadyReplicas) != len(groups) || int(is.UpdatedReplicas) != updated {
-		return fmt.Errorf("it has %d groups, %d of them updated, and all are ready; its status is %+v", len(groups), updated, is)
+	if is.ObservedGeneration != set.Generation || int(is.Replicas) != g.all || int(is.ReadyReplicas) != g.all || int(is.UpdatedReplicas) != g.updated {
+		return fmt.Errorf("it has %d groups, %d of them updated, and all are ready; its status is %+v", g.all, g.updated, is)
 	}
 	for kind, want := range map[lwsv1.LeaderWorkerSetConditionType]bool{
 		lwsv1.LeaderWorkerSetAvailable: true, lwsv1.LeaderWorkerSetProgressing: false, lwsv1.LeaderWorkerSetUpdateInProgress: false,
@@ -216,13 +214,4 @@ func says(set *lwsv1.LeaderWorkerSet, groups []group) error {
 		}
 	}
 	return nil
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
