@@ -365,4 +365,57 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			Replacement: "		daemonPods := podsByDS[dsKey+\" \"+string(ds.UID)]\n",
 		}},
 	},
+	{
+		Name: "fix-finding-57", Summary: "The taint eviction controller does not evict a pod for another one of its name.",
+		File: "pkg/controller/tainteviction/taint_eviction.go", Equivalent: "it fixes finding 57",
+		// The parameters of the functions are those of the release: the context and the lister have what they lack.
+		Anchor:      "			err = addConditionAndDeletePod(ctx, c, name, ns)\n",
+		Replacement: "			err = addConditionAndDeletePod(context.WithValue(ctx, types.UID(\"\"), args.Object.UID), c, name, ns)\n",
+		More: []Edit{
+			{
+				Anchor: "	newStatus := pod.Status.DeepCopy()\n",
+				Replacement: `	if pod.UID != ctx.Value(types.UID("")) {
+		return apierrors.NewNotFound(v1.Resource("pods"), name)
+	}
+	newStatus := pod.Status.DeepCopy()
+`,
+			},
+			{
+				Anchor:      "	return c.CoreV1().Pods(ns).Delete(ctx, name, metav1.DeleteOptions{})\n",
+				Replacement: "	return c.CoreV1().Pods(ns).Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})\n",
+			},
+			{
+				Anchor: "	allTolerated, usedTolerations := v1helper.GetMatchingTolerations(logger, taints, tolerations)\n",
+				Replacement: `	pod, err := tc.podLister.Pods(podNamespacedName.Namespace).Get(podNamespacedName.Name)
+	if err != nil || pod.Spec.NodeName != nodeName {
+		return
+	}
+	work := &WorkArgs{Object: NamespacedObject{NamespacedName: podNamespacedName, UID: pod.UID}}
+	allTolerated, usedTolerations := v1helper.GetMatchingTolerations(logger, taints, tolerations)
+`,
+			},
+			{
+				Anchor:      "		tc.taintEvictionQueue.AddWork(ctx, NewWorkArgs(podNamespacedName.Name, podNamespacedName.Namespace), now, now)\n",
+				Replacement: "		tc.taintEvictionQueue.AddWork(ctx, work, now, now)\n",
+			},
+			{
+				Anchor: `		startTime = scheduledEviction.CreatedAt
+		if startTime.Add(minTolerationTime).Before(triggerTime) {
+			return
+		}
+`,
+				Replacement: `		if scheduledEviction.WorkItem.Object.UID == pod.UID {
+			startTime = scheduledEviction.CreatedAt
+			if startTime.Add(minTolerationTime).Before(triggerTime) {
+				return
+			}
+		}
+`,
+			},
+			{
+				Anchor:      "	tc.taintEvictionQueue.AddWork(ctx, NewWorkArgs(podNamespacedName.Name, podNamespacedName.Namespace), startTime, triggerTime)\n",
+				Replacement: "	tc.taintEvictionQueue.AddWork(ctx, work, startTime, triggerTime)\n",
+			},
+		},
+	},
 })
