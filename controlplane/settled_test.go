@@ -130,6 +130,14 @@ func (w *world) keepsFailed() {
 	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("0")
 }
 
+// fails makes the pod a failed one of a job that allows so many failures, and ignores some.
+func (w *world) fails(limit int32) {
+	w.keepsFailed()
+	w.pod.DeletionTimestamp, w.pod.Finalizers = nil, nil
+	w.job.Spec.BackoffLimitPerIndex, w.job.Spec.BackoffLimit, w.job.Spec.PodFailurePolicy = nil, &limit, &batchv1.PodFailurePolicy{}
+	w.job.Status, w.set.Spec.Replicas, w.set.Status.Replicas = batchv1.JobStatus{Failed: 1}, new(int32(0)), 0
+}
+
 // waits makes the namespace wait for the failed pod of a job, which waits for the pod's replacement.
 func (w *world) waits(since metav1.Time) {
 	w.spaces[0].DeletionTimestamp, w.spaces[0].Finalizers = &since, []string{"f"}
@@ -311,6 +319,9 @@ func TestSettled(t *testing.T) {
 			w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = nil, new(int32(0)), 0
 			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
 		}, "job r/job has not finished"},
+		"a job that ignores failures":                    {func(w *world) { w.fails(0) }, ""},
+		"a job that ignores fewer failures":              {func(w *world) { w.fails(1) }, "job r/job has not finished"},
+		"a job with a failed pod, without such a policy": {func(w *world) { w.fails(0); w.job.Spec.PodFailurePolicy = nil }, "job r/job has not finished"},
 		"a job started in the future": {func(w *world) {
 			w.job.Status = batchv1.JobStatus{StartTime: new(metav1.NewTime(ends.Add(time.Hour)))}
 		}, ""},

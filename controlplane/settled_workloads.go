@@ -157,7 +157,13 @@ func rests(job *batchv1.Job) bool {
 // runs reports whether nothing keeps a job from finishing. One that was started by a controller manager whose clock was ahead cannot
 // finish before that time: API servers accept no completionTime before startTime.
 func (s *state) runs(job *batchv1.Job) bool {
-	return !rests(job) && !s.short(job.Namespace) && !startsLater(job)
+	return !rests(job) && !s.short(job.Namespace) && !startsLater(job) && !s.ignoresFailures(job)
+}
+
+// ignoresFailures reports whether more pods of a job have failed than it allows, as its pod failure policy ignores some. Those do not count, but the backoff
+// grows with them, up to ten minutes (MaxJobPodFailureBackOff).
+func (s *state) ignoresFailures(job *batchv1.Job) bool {
+	return job.Spec.PodFailurePolicy != nil && s.count(func(p *corev1.Pod) bool { return ownerOf(p) == job.UID && p.Status.Phase == corev1.PodFailed }) > int(ptr.Deref(job.Spec.BackoffLimit, 6))
 }
 
 func startsLater(job *batchv1.Job) bool {
