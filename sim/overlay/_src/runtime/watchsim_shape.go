@@ -232,7 +232,8 @@ func simExploreBorn(newg, parent *g) {
 		newg.simShape = simBlend(parent.simShape, 1, simEventBirth)
 		parent.simShape = simBlend(parent.simShape, 2, simEventBirth)
 	default:
-		newg.simShape = simBlend(uint64(sim.bubble.now-sim.begin), uint64(newg.startpc), simEventBirth)
+		// A timer has started it. Its function has the same name in every binary, but not the same address.
+		newg.simShape = simBlend(uint64(sim.bubble.now-sim.begin), simSiteHash(0, funcname(findfunc(newg.startpc))), simEventBirth)
 	}
 	newg.simCode = simBlend(sim.p.codeSeed, newg.simShape, 0)
 	newg.simPriority = simBlend(sim.p.schedSeed, newg.simID, 0) | 1<<63
