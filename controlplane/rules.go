@@ -251,7 +251,7 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	if after == nil || after.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" || isOver(after) {
 		return ""
 	}
-	node, _ := s.objects["/registry/minions/"+after.Spec.NodeName].(*corev1.Node)
+	node := s.node(after.Spec.NodeName)
 	if node == nil {
 		return ""
 	}

@@ -48,7 +48,7 @@ func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 	if before == nil || by == nil || !s.isBy(nodeController, by) {
 		return ""
 	}
-	node, _ := s.objects["/registry/minions/"+before.Spec.NodeName].(*corev1.Node)
+	node := s.node(before.Spec.NodeName)
 	if node == nil {
 		return ""
 	}
@@ -74,8 +74,7 @@ func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 func (s *store) hadNamesake(pod *corev1.Pod) bool {
 	for uid, other := range s.known {
 		if uid != pod.UID && other.pod.Namespace == pod.Namespace && other.pod.Name == pod.Name && other.pod.Spec.NodeName != "" {
-			node, is := s.objects["/registry/minions/"+other.pod.Spec.NodeName].(*corev1.Node)
-			if !is || len(s.shunned[node.UID].by) > 0 {
+			if node := s.node(other.pod.Spec.NodeName); node == nil || len(s.shunned[node.UID].by) > 0 {
 				return true
 			}
 		}
@@ -96,6 +95,12 @@ func tolerates(pod *corev1.Pod, taints []corev1.Taint) time.Duration {
 		}
 	}
 	return stays
+}
+
+// node returns the node of a name; nil if there is none.
+func (s *store) node(name string) *corev1.Node {
+	node, _ := s.objects["/registry/minions/"+name].(*corev1.Node)
+	return node
 }
 
 // mayEvict reports whether a node has a NoExecute taint, or had one until so late that the client of a request may not have observed its end.

@@ -210,7 +210,7 @@ func (s *store) replaces(by *model.Operation, pod *corev1.Pod) bool {
 	if ownerKind(pod) == "StatefulSet" {
 		return allows.start <= ordinal(pod) && ordinal(pod) < allows.end
 	}
-	if node, is := s.objects["/registry/minions/"+pod.Spec.NodeName].(*corev1.Node); is && s.mayEvict(by, node) {
+	if node := s.node(pod.Spec.NodeName); node != nil && s.mayEvict(by, node) {
 		return false
 	}
 	for uid, other := range s.known { // the controller deletes one of two pods on a node
