@@ -33,10 +33,23 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Anchor: "	for !p.listenersStarted && len(p.listeners) > 0 {\n", Replacement: "	for false && !p.listenersStarted && len(p.listeners) > 0 {\n",
 	},
 	{
+		Name: "IN05", Summary: "The queue of an informer is closed without its lock, so that a waiting consumer may miss it.",
+		Source: "kubernetes/kubernetes #90581, #90825", Module: clientGo, File: queueFile,
+		Anchor: "	f.lock.Lock()\n	defer f.lock.Unlock()\n	f.closed = true\n", Replacement: "	f.closed = true\n",
+		More: []Edit{{Anchor: "	f.lock.Lock()\n	defer f.lock.Unlock()\n	return f.closed\n", Replacement: "	return f.closed\n"}},
+	},
+	{
+		Name: "IN07", Summary: "The reflector does not stop a watch that it no longer needs.",
+		Source: "kubernetes/kubernetes #131266", Module: clientGo, File: reflectorFile,
+		Anchor: "		if stopWatcher {\n			w.Stop()\n		}\n", Replacement: "		_ = stopWatcher\n",
+	},
+	{
 		Name: "IN09", Summary: "A leader that releases its lease waits for the answer without a timeout.",
 		Source: "kubernetes/kubernetes #124588", Module: clientGo, File: leaderElection,
 		Anchor:      "	timeoutCtx, timeoutCancel := context.WithTimeout(ctx, le.config.RenewDeadline)\n	defer timeoutCancel()\n	return le.tryRelease(timeoutCtx)\n",
 		Replacement: "	return le.tryRelease(ctx)\n",
+		// The programs' own timeout for each request of an election hides it.
+		More: []Edit{{File: "tools/leaderelection/resourcelock/interface.go", Anchor: "	config.Timeout = timeout\n", Replacement: ""}},
 	},
 	{
 		Name: "IN11", Summary: "A candidate acts as the leader before its write of the lease has succeeded.",
@@ -275,7 +288,10 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		Name: "TE02", Summary: "Pods are evicted from a node that has recovered in time.",
 		File:   "pkg/controller/tainteviction/taint_eviction.go",
 		Anchor: "	if len(taints) == 0 {\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n	}\n", Replacement: "",
-		More: []Edit{{Anchor: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n", Replacement: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n"}},
+		More: []Edit{
+			{Anchor: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n", Replacement: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n"},
+			{Anchor: "			tc.cancelWorkWithEvent(logger, types.NamespacedName{Namespace: pods[i].Namespace, Name: pods[i].Name})\n", Replacement: "			_ = pods[i]\n"},
+		},
 	},
 	{
 		Name: "SC04", Summary: "The scheduler reserves room on a node for a pod whose binding has failed.",
