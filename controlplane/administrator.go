@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchsim/watchsim/simtest"
@@ -25,7 +26,7 @@ const maxOff = 2 * time.Minute
 // labelled, tainted and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, some nodes then have no power while everything else
 // is calm, until the rest has converged, and up to [maxOff] longer. In the end it restores all nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
-	a := &administrator{plane: p, cluster: c, client: c.Client()}
+	a := &administrator{plane: p, cluster: c, client: c.Client(), untyped: dynamic.NewForConfigOrDie(c.Config())}
 	var actions []func(*administrator, context.Context) error
 	for _, group := range usage.Groups {
 		actions = append(actions, administratorActions[group]...)
@@ -63,7 +64,7 @@ func (a *administrator) outage(ctx context.Context, usage Usage) {
 		time.Sleep(upTo(5 * time.Second))
 	}
 	for began := a.cluster.Now(); ; time.Sleep(5 * time.Second) {
-		err := SettledElsewhere(ctx, a.client)
+		err := SettledElsewhere(ctx, a.client, a.untyped)
 		if err == nil {
 			break
 		}
@@ -79,6 +80,7 @@ type administrator struct {
 	plane   *Plane
 	cluster *simtest.Cluster
 	client  kubernetes.Interface
+	untyped dynamic.Interface
 }
 
 // administratorActions are those of each group.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
@@ -62,6 +63,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		time.Sleep(within)
 		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
+		untyped := dynamic.NewForConfigOrDie(c.Config())
 		// settled waits until everything has converged, with an extended deadline, and then until it stays so.
 		settled := func(more time.Duration, stays func() error) (late error) {
 			var whole time.Duration // since when all nodes exist and accept pods
@@ -75,7 +77,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 				default:
 					return errors.New("administrators have not brought all nodes back")
 				}
-				if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
+				if err := controlplane.Settled(t.Context(), c.Client(), untyped); err != nil {
 					if late = controlplane.Late(err, c.Now()-whole, more); late != nil {
 						plane.Overdue(late)
 						return nil
@@ -119,7 +121,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		time.Sleep(30 * time.Second) // a leader that was killed holds its lease for 15 s
 		settled(0, func() error {
 			began := time.Now()
-			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
+			if err := controlplane.Quiet(t.Context(), c.Client(), untyped, time.Minute); err != nil {
 				return err
 			}
 			return plane.Observer.Agrees(t.Context(), c.Client(), began)

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
@@ -21,13 +20,13 @@ import (
 // wrong references, and creates and deletes some of the owners.
 func Dependents(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
+		u, err := newPerson(config, usage)
 		if err != nil {
 			return err
 		}
 		for ctx.Err() == nil && time.Now().Before(until) {
 			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-			_ = depend(bounded, client, usage.name()) // failures are expected
+			_ = u.depend(bounded, usage.name()) // failures are expected
 			cancel()
 			time.Sleep(upTo(usage.Pause))
 		}
@@ -37,8 +36,8 @@ func Dependents(usage Usage, until time.Time) func(ctx context.Context, config *
 }
 
 // depend performs one action, drawn at random.
-func depend(ctx context.Context, client kubernetes.Interface, name string) (err error) {
-	space, core := spaces[rand.IntN(len(spaces))], client.CoreV1()
+func (u *person) depend(ctx context.Context, name string) (err error) {
+	space, core := spaces[rand.IntN(len(spaces))], u.client.CoreV1()
 	owner, owned := "base-"+name, "owned-"+name
 	switch rand.IntN(8) {
 	case 0:
@@ -49,7 +48,7 @@ func depend(ctx context.Context, client kubernetes.Interface, name string) (err 
 	case 2:
 		err = core.ConfigMaps(space).Delete(ctx, owned, metav1.DeleteOptions{})
 	default:
-		references, err := drawOwners(ctx, client, space, owned)
+		references, err := u.drawOwners(ctx, space, owned)
 		if err != nil || len(references) == 0 {
 			return err
 		}
@@ -65,14 +64,14 @@ func depend(ctx context.Context, client kubernetes.Interface, name string) (err 
 // drawOwners returns owner references to one or two objects. Some are wrong: they refer to an object of another
 // namespace, or have a wrong name or kind. The names of owners sort before that of the dependent,
 // as the garbage collector may never finish a cycle of foreground deletions.
-func drawOwners(ctx context.Context, client kubernetes.Interface, space, dependent string) (references []metav1.OwnerReference, err error) {
+func (u *person) drawOwners(ctx context.Context, space, dependent string) (references []metav1.OwnerReference, err error) {
 	seen := map[types.UID]bool{}
 	for range 1 + rand.IntN(2) {
 		from, wrong := space, rand.IntN(12)
 		if wrong < 2 {
 			from = spaces[rand.IntN(len(spaces))]
 		}
-		found, err := candidates(ctx, client, from)
+		found, err := u.candidates(ctx, from)
 		if err != nil {
 			return nil, err
 		}
@@ -114,18 +113,20 @@ func unchanged(before, references []metav1.OwnerReference) []metav1.OwnerReferen
 }
 
 // candidates returns all objects of one kind of owners.
-func candidates(ctx context.Context, client kubernetes.Interface, space string) (found []metav1.Object, err error) {
+func (u *person) candidates(ctx context.Context, space string) (found []metav1.Object, err error) {
 	all := metav1.ListOptions{ResourceVersion: "0"} // users may act on stale data
 	var list runtime.Object
-	switch rand.IntN(6) {
+	switch rand.IntN(7) {
 	case 0:
-		list, err = client.AppsV1().Deployments(space).List(ctx, all)
+		list, err = u.client.AppsV1().Deployments(space).List(ctx, all)
 	case 1:
-		list, err = client.BatchV1().Jobs(space).List(ctx, all)
+		list, err = u.client.BatchV1().Jobs(space).List(ctx, all)
 	case 2:
-		list, err = client.CoreV1().Nodes().List(ctx, all)
+		list, err = u.client.CoreV1().Nodes().List(ctx, all)
+	case 3:
+		list, err = u.untyped.Resource(custom(u.usage.name())).Namespace(space).List(ctx, all)
 	default: // config maps, which may have owners themselves
-		list, err = client.CoreV1().ConfigMaps(space).List(ctx, all)
+		list, err = u.client.CoreV1().ConfigMaps(space).List(ctx, all)
 	}
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses power.
 //   - usage.go: what users and administrators do in a run, drawn from the seed.
-//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_controlled.go
+//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_custom.go, user_controlled.go
 //     and user_finalizers.go: their actions.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
 //   - webhooks.go: a program that serves admission and conversion webhooks; webhook_service.go: how API servers reach it, or those of an operator.
@@ -37,7 +37,7 @@
 //   - twins.go: two pods of the same name must not run at the same time.
 //   - settled.go, settled_workloads.go, settled_cron.go: the state that the control plane must converge to after healing;
 //     byhand.go: what has to be done by hand for that.
-//   - settled_elsewhere.go: what must converge while nodes are off.
+//   - settled_custom.go: what must become of custom objects; settled_elsewhere.go: what must converge while nodes are off.
 //   - overdue.go: known causes why it has not.
 //   - findings.go: which of these are findings, and whether their fix is switched on.
 //   - room.go: which pods cannot be expected to run, because no node has room for them.

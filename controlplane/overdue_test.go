@@ -113,7 +113,7 @@ func TestOverdue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
 			row.wrong(w)
-			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
 			committed := states(t, lease+row.states)
 			sets := &model.History{Truth: model.Truth{Changes: row.owners}}
@@ -221,7 +221,7 @@ func TestCreatedByStaleServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
 			w.spaces[0].Name = "s"
-			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.ErrorContains(t, late, "is in a namespace that is gone")
 			committed := states(t, row.states)
 			pods := &model.History{}
@@ -290,7 +290,7 @@ func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
 			w.pod.Spec.NodeName, w.pod.Status.Conditions = "", nil
-			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
 			committed := states(t, row.states)
 			pods := &model.History{Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1}, {ID: 2, Client: row.life, Call: 1}}}
@@ -354,7 +354,7 @@ func TestBudgetCountsARelabelledPod(t *testing.T) {
 			t.Setenv(mutant.Variable, row.fix)
 			w := settled()
 			row.wrong(w)
-			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.ErrorContains(t, late, "r/budget")
 			noted := 0
 			plane := &controlplane.Plane{}

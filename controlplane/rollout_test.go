@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
@@ -47,6 +48,8 @@ func TestRollout(t *testing.T) {
 		for controlplane.Upgrade(t.Context(), c.Config(), "image:2") != nil {
 			time.Sleep(time.Second) // the faults end
 		}
-		c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
+		c.Eventually(func() error {
+			return controlplane.Settled(t.Context(), c.Client(), dynamic.NewForConfigOrDie(c.Config()))
+		})
 	})
 }

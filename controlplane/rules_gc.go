@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
@@ -25,7 +26,8 @@ const (
 // namespaces is the prefix of namespaces in etcd.
 const namespaces = "/registry/namespaces/"
 
-// ownedIsKept checks deletions by the garbage collector, and any deletion by a controller manager of config maps and secrets, which otherwise only users delete.
+// ownedIsKept checks deletions by the garbage collector, and any deletion by a controller manager of config maps, secrets and
+// custom objects, which otherwise only users delete.
 //
 // The garbage collector reads each owner from etcd before it deletes, and no UID is used twice: an absent owner
 // stays absent. The garbage collector treats a terminating owner as absent.
@@ -38,7 +40,7 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	switch old.(type) {
-	case *corev1.ConfigMap, *corev1.Secret:
+	case *corev1.ConfigMap, *corev1.Secret, *unstructured.Unstructured:
 	default:
 		if !s.isBy(garbageCollector, by) {
 			return ""

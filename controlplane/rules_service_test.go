@@ -109,7 +109,7 @@ func TestSharedAddressIsNotedOnce(t *testing.T) {
 			t.Setenv("WATCHSIM_MUTANT", "")
 			w := settled()
 			w.address.Spec.ParentRef.Name = "other"
-			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.ErrorContains(t, late, `which is allocated to "r/other"`)
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)

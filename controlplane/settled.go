@@ -14,12 +14,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 )
@@ -41,15 +43,31 @@ type state struct {
 	addresses   []networkingv1.IPAddress
 	budgets     []policyv1.PodDisruptionBudget
 
+	// The definitions of custom resources, their objects, as far as they could be listed, of which kinds that is, and of which it failed.
+	definitions []apiextensionsv1.CustomResourceDefinition
+	customs     []unstructured.Unstructured
+	defined     map[schema.GroupKind]bool
+	unserved    []error
+
 	// off are the nodes that accept no pods, if some may be off; otherwise nil.
 	off map[string]bool
 
 	// Operators write these all the time.
 	maps    []corev1.ConfigMap
 	secrets []corev1.Secret
+	gauges  []unstructured.Unstructured
 }
 
-// read lists everything.
+// readAll lists everything.
+func readAll(ctx context.Context, client kubernetes.Interface, untyped dynamic.Interface) (*state, error) {
+	s, err := read(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.readCustom(ctx, untyped)
+}
+
+// read lists everything but custom resources.
 func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
 	s := &state{}
 	all, core, apps := metav1.ListOptions{}, client.CoreV1(), client.AppsV1()
@@ -87,8 +105,8 @@ func listed[L, I any](into *[]I, items func(L) []I) func(L, error) error {
 // Settled returns the first object that has not converged to its desired state, nil if all have:
 // the documentation of each kind promises that its controller reconciles it once faults are over. Cron jobs are suspended when they
 // have begun the job of the minute, what needs it because of findings is done by hand, and then the rest is expected to converge.
-func Settled(ctx context.Context, client kubernetes.Interface) error {
-	s, err := read(ctx, client)
+func Settled(ctx context.Context, client kubernetes.Interface, untyped dynamic.Interface) error {
+	s, err := readAll(ctx, client, untyped)
 	if err != nil {
 		return err
 	}
@@ -97,7 +115,7 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 	}
 	return first(
 		promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
-		promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
+		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
 		promise{soon, s.daemonsDone}, promise{soon, s.templatesRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount}, promise{soon, s.jobsBegin},
 		promise{soon, s.jobsRest}, promise{soon, s.cronJobsKnow}, promise{backOff, s.jobsDone}, promise{resync, s.quotasCount}, promise{resync, s.addressesHeld},
 	)
@@ -174,13 +192,13 @@ func Late(err error, after, more time.Duration) error {
 
 // Quiet returns an error if an object changes within the given time: a control
 // plane that has converged writes nothing but its leases, and events.
-func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duration) error {
-	before, err := read(ctx, client)
+func Quiet(ctx context.Context, client kubernetes.Interface, untyped dynamic.Interface, within time.Duration) error {
+	before, err := readAll(ctx, client, untyped)
 	if err != nil {
 		return err
 	}
 	time.Sleep(within)
-	after, err := read(ctx, client)
+	after, err := readAll(ctx, client, untyped)
 	if err != nil {
 		return err
 	}
@@ -190,7 +208,7 @@ func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duratio
 	}
 	for _, o := range after.objects() {
 		if rv, had := was[o.GetUID()]; !had || rv != o.GetResourceVersion() {
-			return fmt.Errorf("expected no writes within %v, found one to %T %s (resourceVersion %q, before %q)", within, o, describe(o), o.GetResourceVersion(), rv)
+			return fmt.Errorf("expected no writes within %v, found one to %s %s (resourceVersion %q, before %q)", within, kindOf(o), describe(o), o.GetResourceVersion(), rv)
 		}
 	}
 	return nil
@@ -198,13 +216,14 @@ func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duratio
 
 // all returns all objects.
 func (s *state) all() []metav1.Object {
-	return slices.Concat(s.objects(), pointers(s.maps), pointers(s.secrets))
+	return slices.Concat(s.objects(), pointers(s.maps), pointers(s.secrets), pointers(s.gauges))
 }
 
 // objects returns those that nothing writes once the control plane has converged.
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas), pointers(s.addresses),
-		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.crons), pointers(s.budgets))
+		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.crons), pointers(s.budgets),
+		pointers(s.definitions), pointers(s.customs))
 }
 
 func pointers[T any, P interface {
@@ -231,7 +250,7 @@ func (s *state) nodesTake() error {
 }
 
 // owners: the garbage collector deletes objects whose owners are all gone. An object of another namespace, kind or
-// name than a reference says is not an owner. Custom resources are not read, so that they may exist.
+// name than a reference says is not an owner.
 func (s *state) owners() error {
 	living := map[types.UID]metav1.Object{}
 	for _, o := range s.all() {
@@ -241,9 +260,9 @@ func (s *state) owners() error {
 		owners := o.GetOwnerReferences()
 		ends := s.off != nil && o.GetDeletionTimestamp() != nil
 		if len(owners) > 0 && !ends && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
-			return living[r.UID] != nil && isOwner(r, living[r.UID], o) || !scheme.Scheme.Recognizes(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
+			return living[r.UID] != nil && isOwner(r, living[r.UID], o) || s.mayExist(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
 		}) {
-			return wrong{error: fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), of: o, orphan: true}
+			return wrong{error: fmt.Errorf("%s %s has no owner left (%s %s, UID %s)", kindOf(o), describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), of: o, orphan: true}
 		}
 	}
 	return nil
@@ -253,7 +272,7 @@ func (s *state) owners() error {
 func (s *state) inNamespaces() error {
 	for _, o := range s.all() {
 		if o.GetNamespace() != "" && !slices.ContainsFunc(s.namespaces, func(n corev1.Namespace) bool { return n.Name == o.GetNamespace() }) {
-			return wrongf(o, "%T %s is in a namespace that is gone", o, describe(o))
+			return wrongf(o, "%s %s is in a namespace that is gone", kindOf(o), describe(o))
 		}
 	}
 	return nil
@@ -264,7 +283,7 @@ func (s *state) deleted() error {
 	for _, o := range s.all() {
 		if o.GetDeletionTimestamp() != nil && !s.awaitsReplacement(o) {
 			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
-			return wrong{error: fmt.Errorf("%T %s is terminating and is not removed; its finalizers are %q", o, describe(o), o.GetFinalizers()), of: o, held: held}
+			return wrong{error: fmt.Errorf("%s %s is terminating and is not removed; its finalizers are %q", kindOf(o), describe(o), o.GetFinalizers()), of: o, held: held}
 		}
 	}
 	return nil

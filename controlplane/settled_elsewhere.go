@@ -8,13 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
 // SettledElsewhere is Settled while some nodes are off and stay off: it returns the first object that has not converged as far as other nodes allow.
 // Rollouts may wait for pods of such a node, and what is being deleted may wait for pods there to end.
-func SettledElsewhere(ctx context.Context, client kubernetes.Interface) error {
-	s, err := read(ctx, client)
+func SettledElsewhere(ctx context.Context, client kubernetes.Interface, untyped dynamic.Interface) error {
+	s, err := readAll(ctx, client, untyped)
 	if err != nil {
 		return err
 	}
@@ -25,7 +26,7 @@ func SettledElsewhere(ctx context.Context, client kubernetes.Interface) error {
 		}
 	}
 	err = first(promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
-		promise{soon, s.owners}, promise{soon, s.inNamespaces})
+		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.inNamespaces})
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func TestSettledElsewhere(t *testing.T) {
 			client := w.client()
 			require.NoError(t, client.Tracker().Add(off))
 			require.NoError(t, client.Tracker().Add(daemon))
-			err := controlplane.SettledElsewhere(t.Context(), client)
+			err := controlplane.SettledElsewhere(t.Context(), client, w.untyped())
 			if row.wrong == "" {
 				require.NoError(t, err)
 				return

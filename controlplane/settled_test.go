@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,10 +12,15 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -38,6 +44,9 @@ type world struct {
 	quota      corev1.ResourceQuota
 	budget     policyv1.PodDisruptionBudget
 	secret     corev1.Secret // owned by the node, and by a deployment that is gone
+	definition apiextensionsv1.CustomResourceDefinition
+	custom     unstructured.Unstructured
+	unserved   bool // custom objects cannot be listed
 }
 
 func meta(name string) metav1.ObjectMeta {
@@ -72,6 +81,12 @@ func settled() *world {
 		budget: policyv1.PodDisruptionBudget{ObjectMeta: meta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
 			Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: 1}},
 		secret: corev1.Secret{ObjectMeta: meta("secret")},
+		definition: apiextensionsv1.CustomResourceDefinition{
+			TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}, ObjectMeta: metav1.ObjectMeta{Name: "customs.example.com", UID: "customs"},
+			Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "customs", Kind: "Custom"},
+				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}}},
+		},
+		custom: unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Custom", "metadata": map[string]any{"namespace": "r", "name": "custom", "uid": "custom"}}},
 	}
 	w.pod.Labels = labels
 	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "set", UID: "set", Controller: new(true)}}
@@ -88,6 +103,31 @@ func asking(cpu string) []corev1.Container {
 func (w *world) client() *fake.Clientset {
 	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.cron, &w.pod, &w.service, &w.address, &w.slice, &w.quota, &w.budget, &w.secret}
 	return fake.NewClientset(objects...)
+}
+
+func (w *world) untyped() dynamic.Interface {
+	definition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&w.definition)
+	if err != nil {
+		panic(err)
+	}
+	lists := map[schema.GroupVersionResource]string{
+		{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}: "CustomResourceDefinitionList", {Group: "example.com", Version: "v1", Resource: "customs"}: "CustomList",
+	}
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, &unstructured.Unstructured{Object: definition}, &w.custom)
+	if w.unserved {
+		client.PrependReactor("list", "customs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("unserved") })
+	}
+	return client
+}
+
+// settles returns what has not converged.
+func (w *world) settles(t *testing.T) error {
+	return controlplane.Settled(t.Context(), w.client(), w.untyped())
+}
+
+// isOwnedBy makes an object named custom the secret's only owner.
+func (w *world) isOwnedBy(kind, uid string) {
+	w.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: kind, Name: "custom", UID: types.UID(uid)}}
 }
 
 // runsCronJob makes a cron job the owner of the job, and lists jobs as active.
@@ -183,11 +223,30 @@ func TestSettled(t *testing.T) {
 			w.secret.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job"}
 			w.secret.Namespace = "b"
 		}, "*v1.Secret b/secret has no owner left (Job job"},
-		"an owner of another name": {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
-		"an owner of another kind": {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
-		"an owner that is a custom resource": {func(w *world) {
-			w.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v2", Kind: "Gauge", Name: "gauge", UID: "gauge"}}
+		"an owner of another name":            {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
+		"an owner of another kind":            {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
+		"a custom owner":                      {func(w *world) { w.isOwnedBy("Custom", "custom") }, ""},
+		"a custom owner that is gone":         {func(w *world) { w.isOwnedBy("Custom", "gone") }, "*v1.Secret r/secret has no owner left (Custom custom, UID gone)"},
+		"a custom owner without a definition": {func(w *world) { w.isOwnedBy("Gauge", "gone") }, ""},
+		"a custom owner whose definition is being deleted": {func(w *world) {
+			w.isOwnedBy("Custom", "gone")
+			w.definition.DeletionTimestamp = &ends
+		}, "*v1.CustomResourceDefinition customs.example.com is terminating and is not removed"},
+		"a custom owner that cannot be listed": {func(w *world) {
+			w.isOwnedBy("Custom", "gone")
+			w.unserved = true
+		}, "the objects of customs.example.com cannot be listed: unserved"},
+		"a custom owner that is not served": {func(w *world) {
+			w.isOwnedBy("Custom", "gone")
+			w.definition.Spec.Versions[0].Served = false
 		}, ""},
+		"a custom object in a namespace that is gone": {func(w *world) {
+			w.custom.SetNamespace("gone")
+		}, "Custom gone/custom is in a namespace that is gone"},
+		"a custom object whose owner is gone": {func(w *world) {
+			w.custom.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: "secret", UID: "gone"}})
+		}, "Custom r/custom has no owner left (Secret secret, UID gone)"},
+		"a custom object that does not end":           {func(w *world) { w.custom.SetDeletionTimestamp(&ends) }, "Custom r/custom is terminating and is not removed"},
 		"a finalizer that is not removed":             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is terminating and is not removed"},
 		"a rollout that hangs":                        {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
 		"a rollout that hangs, annotation up to date": {func(w *world) { w.hangs("1") }, "deployment r/deployment wants 1"},
@@ -396,7 +455,7 @@ func TestSettled(t *testing.T) {
 			t.Setenv("WATCHSIM_MUTANT", "")
 			w := settled()
 			row.change(w)
-			err := controlplane.Settled(t.Context(), w.client())
+			err := w.settles(t)
 			if row.wrong == "" {
 				require.NoError(t, err)
 				return
@@ -411,22 +470,22 @@ func TestLate(t *testing.T) {
 	require.NoError(t, controlplane.Late(nil, time.Hour, 0))
 	w := settled()
 	w.node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
-	waits := controlplane.Settled(t.Context(), w.client())
+	waits := w.settles(t)
 	require.False(t, controlplane.Due(waits))
 	require.NoError(t, controlplane.Late(waits, time.Hour, 0))
 	w = settled()
 	w.job.Status = batchv1.JobStatus{Failed: 1}
-	require.NoError(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 6*time.Minute, 0), "a job whose pod has failed is in backoff")
+	require.NoError(t, controlplane.Late(w.settles(t), 6*time.Minute, 0), "a job whose pod has failed is in backoff")
 	w.job.Status = batchv1.JobStatus{}
-	require.ErrorContains(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 4*time.Minute, 0), "job r/job has not begun")
+	require.ErrorContains(t, controlplane.Late(w.settles(t), 4*time.Minute, 0), "job r/job has not begun")
 	w = settled()
 	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2")
-	counts := controlplane.Settled(t.Context(), w.client())
+	counts := w.settles(t)
 	require.True(t, controlplane.Due(counts))
 	require.NoError(t, controlplane.Late(counts, 8*time.Minute, 0))
 	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute, 0), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
 	w.set.Spec.Replicas = new(int32(2)) // comes first, as its deadline is earlier
-	wants := controlplane.Settled(t.Context(), w.client())
+	wants := w.settles(t)
 	require.NoError(t, controlplane.Late(wants, 3*time.Minute, 0))
 	require.NoError(t, controlplane.Late(wants, 5*time.Minute, 2*time.Minute))
 	require.ErrorContains(t, controlplane.Late(wants, 6*time.Minute, 2*time.Minute), "still wrong 5m0s after everything had healed")
@@ -435,11 +494,11 @@ func TestLate(t *testing.T) {
 
 func TestQuiet(t *testing.T) {
 	w := settled()
-	require.NoError(t, controlplane.Quiet(t.Context(), w.client(), time.Millisecond))
+	require.NoError(t, controlplane.Quiet(t.Context(), w.client(), w.untyped(), time.Millisecond))
 	client := w.client()
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { // a write before each list
 		w.pod.ResourceVersion += "1"
 		return false, nil, client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), w.pod.DeepCopy(), "r")
 	})
-	require.ErrorContains(t, controlplane.Quiet(t.Context(), client, time.Millisecond), "expected no writes within 1ms, found one to *v1.Pod r/pod")
+	require.ErrorContains(t, controlplane.Quiet(t.Context(), client, w.untyped(), time.Millisecond), "expected no writes within 1ms, found one to *v1.Pod r/pod")
 }

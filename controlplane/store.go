@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -19,7 +20,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// object is an object of one of Kubernetes' built-in types.
+// object is an object of one of Kubernetes' built-in types, or a custom one.
 type object interface {
 	runtime.Object
 	metav1.Object
@@ -164,12 +165,23 @@ var judged = []string{
 
 // isJudged reports whether rules check an etcd key.
 func isJudged(key string) bool {
-	return slices.ContainsFunc(judged, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	return isCustom(key) || slices.ContainsFunc(judged, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// isCustom reports whether an etcd key is that of a custom object: it begins with the group of the resource. Those of other resources begin with the
+// resource, except for the definitions of custom resources and of API services.
+func isCustom(key string) bool {
+	group, _, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
+	return strings.Contains(group, ".") && group != definitions.Group && group != "apiregistration.k8s.io"
 }
 
 // decode decodes an object as stored in etcd.
 func decode(change model.Change) (object, error) {
 	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode([]byte(change.Object.Value), nil, nil)
+	if runtime.IsNotRegisteredError(err) {
+		custom := &unstructured.Unstructured{}
+		return custom, custom.UnmarshalJSON([]byte(change.Object.Value))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,15 +18,10 @@ import (
 // creates, scales, changes, deletes and recreates objects that controllers reconcile.
 func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
+		u, err := newPerson(config, usage)
 		if err != nil {
 			return err
 		}
-		untyped, err := dynamic.NewForConfig(config)
-		if err != nil {
-			return err
-		}
-		u := &person{client: client, untyped: untyped, usage: usage}
 		groups := slices.DeleteFunc(slices.Clone(usage.Groups), func(group Group) bool { return len(userActions[group]) == 0 })
 		for range usage.People {
 			go func() {
@@ -67,6 +62,15 @@ type person struct {
 	usage   Usage
 }
 
+func newPerson(config *rest.Config, usage Usage) (*person, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	untyped, err := dynamic.NewForConfig(config)
+	return &person{client: client, untyped: untyped, usage: usage}, err
+}
+
 // action is an action of users in a namespace, on objects of some name.
 type action func(u *person, ctx context.Context, space, name string) error
 
@@ -84,7 +88,7 @@ var userActions = map[Group][]action{
 	Finalizers:   {(*person).addFinalizer, (*person).addFinalizer, (*person).removeFinalizers},
 	Quotas:       {(*person).applyQuota, (*person).deleteQuota},
 	Budgets:      {(*person).createBudget, (*person).deleteBudget, (*person).evict, (*person).evict},
-	Definitions:  {(*person).createDefinition, (*person).createCustom, (*person).createCustom, (*person).deleteDefinition},
+	Definitions:  {(*person).createDefinition, (*person).createCustom, (*person).createCustom, (*person).deleteCustom, (*person).deleteDefinition},
 	Namespaces:   {(*person).createNamespace, (*person).createNamespace, (*person).deleteNamespace},
 }
 

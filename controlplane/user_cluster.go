@@ -9,8 +9,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -92,42 +90,4 @@ func (u *person) createNamespace(ctx context.Context, space, _ string) error {
 
 func (u *person) deleteNamespace(ctx context.Context, space, _ string) error {
 	return u.client.CoreV1().Namespaces().Delete(ctx, space, metav1.DeleteOptions{})
-}
-
-// The resource of definitions, and the custom resource of each name.
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-
-func custom(name string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: name + "s"}
-}
-
-func (u *person) createDefinition(ctx context.Context, _, name string) error {
-	resource := custom(name)
-	_, err := u.untyped.Resource(definitions).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": definitions.GroupVersion().String(), "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": resource.GroupResource().String()},
-		"spec": map[string]any{
-			"group": resource.Group, "scope": "Namespaced",
-			"names": map[string]any{"plural": resource.Resource, "singular": name, "kind": kind(name)},
-			"versions": []any{map[string]any{
-				"name": resource.Version, "served": true, "storage": true,
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-			}},
-		},
-	}}, metav1.CreateOptions{})
-	return err
-}
-
-// kind returns the kind of the custom resource of a name.
-func kind(name string) string { return "Custom" + name }
-
-func (u *person) deleteDefinition(ctx context.Context, _, name string) error {
-	return u.untyped.Resource(definitions).Delete(ctx, custom(name).GroupResource().String(), metav1.DeleteOptions{})
-}
-
-func (u *person) createCustom(ctx context.Context, space, name string) error {
-	_, err := u.untyped.Resource(custom(name)).Namespace(space).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": custom(name).GroupVersion().String(), "kind": kind(name), "metadata": map[string]any{"generateName": name + "-"},
-	}}, metav1.CreateOptions{})
-	return err
 }

@@ -2,7 +2,6 @@ package leaderworkerset
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -13,8 +12,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
-	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
@@ -72,11 +71,12 @@ func TestLeaderWorkerSets(t *testing.T) {
 		c.Heal()
 		<-restored
 		c.Eventually(func() error { return u.fit(2 + more) })
+		untyped := dynamic.NewForConfigOrDie(c.Config())
 		settled := func() bool {
 			whole := c.Now()
 			var late error
 			c.Eventually(func() error {
-				if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
+				if err := controlplane.Settled(t.Context(), c.Client(), untyped); err != nil {
 					if late = controlplane.Late(err, c.Now()-whole, 3*time.Minute); late != nil {
 						plane.Overdue(late)
 						return nil
@@ -115,25 +115,6 @@ func TestLeaderWorkerSets(t *testing.T) {
 		if !settled() {
 			return
 		}
-		quiet := func() error {
-			before, err := read(t.Context(), u.client)
-			if err == nil {
-				err = controlplane.Quiet(t.Context(), c.Client(), time.Minute)
-			}
-			if err != nil {
-				return err
-			}
-			after := &lwsv1.LeaderWorkerSetList{}
-			if err := u.client.List(t.Context(), after); err != nil {
-				return err
-			}
-			for _, set := range before.sets.Items {
-				if now := find(after.Items, set.Name); now == nil || now.ResourceVersion != set.ResourceVersion {
-					return fmt.Errorf("set %s is still written", set.Name)
-				}
-			}
-			return nil
-		}
-		c.Eventually(quiet)
+		c.Eventually(func() error { return controlplane.Quiet(t.Context(), c.Client(), untyped, time.Minute) })
 	})
 }
