@@ -6,17 +6,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
+// definitions is the resource of the definitions of custom resources.
+const definitions = "customresourcedefinitions.apiextensions.k8s.io"
+
 // storedElsewhere are the resources that Kubernetes stores under another name.
 var storedElsewhere = map[string]string{
-	"services":                         "services/specs",
-	"endpoints":                        "services/endpoints",
-	"nodes":                            "minions",
-	"replicationcontrollers":           "controllers",
-	"podsecuritypolicies.policy":       "podsecuritypolicy",
-	"ingresses.networking.k8s.io":      "ingress",
-	"ingressclasses.networking.k8s.io": "ingressclasses",
-	"customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
-	"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
+	"services":                           "services/specs",
+	"endpoints":                          "services/endpoints",
+	"nodes":                              "minions",
+	"replicationcontrollers":             "controllers",
+	"podsecuritypolicies.policy":         "podsecuritypolicy",
+	"ingresses.networking.k8s.io":        "ingress",
+	"ingressclasses.networking.k8s.io":   "ingressclasses",
+	definitions:                          "apiextensions.k8s.io/customresourcedefinitions",
+	"apiservices.apiregistration.k8s.io": "apiregistration.k8s.io/apiservices",
 }
 
 // etcdPrefixes returns the possible parts of a key between the root and the namespace of

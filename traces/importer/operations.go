@@ -13,7 +13,9 @@ const (
 	omittedRefusals = "refused writes, and gets that found nothing: judging them requires all changes, from `etcdctl get` and `etcdctl watch`"
 	omittedUnknown  = "writes whose outcome is unknown"
 	omittedDoubtful = "refused deletes of objects that another write may have deleted"
-	omittedDeletes  = "deletes whose response has no resourceVersion: finding their deletions requires all changes and all deletes"
+	// omittedUndefined counts definitions.
+	omittedUndefined = "deletions by an API server, with the definition of the resource"
+	omittedDeletes   = "deletes whose response has no resourceVersion: finding their deletions requires all changes and all deletes"
 )
 
 // operations finishes the operations that can be judged by the truth.
@@ -250,10 +252,10 @@ func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool 
 }
 
 // othersWrote reports whether there are writes that the recording lacks: it omitted requests that also write (to
-// subresources, or deletions of collections), or etcd has a write, newer than the oldest one recorded, that no recorded
+// subresources, or deletions of collections), an API server deleted all objects, or etcd has a write, newer than the oldest one recorded, that no recorded
 // request can have made.
 func (r *Recording) othersWrote(truth *truth, lost map[model.Key]int64) bool {
-	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] > 0 {
+	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource]+r.left[omittedUndefined] > 0 {
 		return true
 	}
 	named, oldest := r.namedByWrites()

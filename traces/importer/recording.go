@@ -106,7 +106,8 @@ func (r *Recording) count(more int) error {
 // AddWorld adds what only a simulation knows: everything that etcd committed since it was
 // new, which is every change of any key, with the key as the object's name and the stored
 // value as its value, and every compaction; and the faults. The recording must name its
-// resource, which determines the keys in etcd. Readable values are reduced like those that
+// resource, which determines the keys in etcd. When the definition of a custom resource is
+// deleted, an API server deletes all objects. Readable values are reduced like those that
 // clients see, so that they can be compared.
 func (r *Recording) AddWorld(committed model.Truth, faults []model.Fault, reducer Reducer) error {
 	r.faults = append(r.faults, faults...)
@@ -116,6 +117,9 @@ func (r *Recording) AddWorld(committed model.Truth, faults []model.Fault, reduce
 		part.Compacted = append(part.Compacted, compaction.RV)
 	}
 	for _, change := range committed.Changes {
+		if of, is := keyOf(change.Object.Name, etcdPrefixes(definitions)); is && of.Name == r.Resource && change.Deleted {
+			r.Omit(omittedUndefined)
+		}
 		key, is := keyOf(change.Object.Name, prefixes)
 		if !is {
 			continue

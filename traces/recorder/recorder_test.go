@@ -373,6 +373,22 @@ func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
 	}
 }
 
+// When the definition of a custom resource is deleted, API servers delete all objects, among them one of which they have told a client that it is gone.
+func TestDefinitionsAreDeletedWithTheirObjects(t *testing.T) {
+	state := func(rv int64, key string, deleted bool) model.Change {
+		return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/" + key, RV: rv}}
+	}
+	const definition, object = "apiextensions.k8s.io/customresourcedefinitions/", "example.com/customs/default/a"
+	for deleted, kept := range map[string]int{"customs.example.com": 0, "others.example.com": 1} {
+		r := New("customs.example.com", Options{})
+		r.World(model.Truth{Revision: 8, Changes: []model.Change{state(4, definition+deleted, false), state(5, object, false), state(6, object, true), state(7, definition+deleted, true)}}, nil)
+		server := serve(t, "application/json", http.StatusNotFound, []byte(`{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`))
+		ask(t, r, server, http.MethodDelete, "/apis/example.com/v1/namespaces/default/customs/a", "")
+		history, notes, _ := written(t, r)
+		require.Len(t, history.Operations, kept, "%s is deleted: %v", deleted, notes)
+	}
+}
+
 // A write without a response, such as the last one of a client that has crashed, may have taken effect.
 func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 	r := New("pods", Options{})
