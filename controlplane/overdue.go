@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -50,6 +51,10 @@ func (s *store) excused(overdue error) bool {
 	if is && s.createdByStaleServer(w.of) {
 		s.note("namespaces", "an API server that had not observed a namespace's deletion for 5 s has admitted an object, which outlives the namespace (namespaceDeletionGracePeriod, kubernetes/kubernetes #131421)")
 		return true
+	}
+	if definition, is := w.of.(*apiextensionsv1.CustomResourceDefinition); is {
+		return definition.DeletionTimestamp != nil && s.contended(definition) &&
+			s.isFinding(58, "customresourcedefinitions.apiextensions.k8s.io", "API servers have finalised a definition at the same time, each gave up at the other's write, and none goes on until an informer's resync")
 	}
 	if is && s.shares[w.of.GetUID()] {
 		return true // which is noted already
@@ -163,6 +168,21 @@ func (s *store) createdByStaleServer(of metav1.Object) bool {
 		}
 	}
 	return true
+}
+
+// contended reports whether API servers have written a definition more than once since its deletion: it is created, accepted, established and marked as deleted by
+// as many writes as unhurried has.
+func (s *store) contended(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	const unhurried = 4
+	writes := 0
+	for _, change := range s.seen.Committed.Changes {
+		if change.Object.Name == "/registry/"+definitions.Group+"/"+definitions.Resource+"/"+definition.Name {
+			if writes++; change.Deleted {
+				writes = 0
+			}
+		}
+	}
+	return writes > unhurried+1
 }
 
 // isUnmoved reports whether a pod in the namespace of an object is pending, and the leading scheduler has deleted a pod for which its bind request had

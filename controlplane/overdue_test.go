@@ -249,6 +249,41 @@ func TestCreatedByStaleServer(t *testing.T) {
 	}
 }
 
+// API servers that finalise a definition at the same time may give up together (finding 58).
+func TestContendedDefinition(t *testing.T) {
+	const write, gone = `apiextensions.k8s.io/customresourcedefinitions/customs.example.com {}` + "\n", "apiextensions.k8s.io/customresourcedefinitions/customs.example.com -\n"
+	for name, row := range map[string]struct {
+		states string
+		fixes  string
+		going  bool
+		holds  bool
+	}{
+		"contended":                     {strings.Repeat(write, 6), "fix-finding-57", true, false},
+		"written once by an API server": {strings.Repeat(write, 5), "", true, true},
+		"contended, and recreated":      {strings.Repeat(write, 6) + gone + write, "", true, true},
+		"another one is contended":      {strings.ReplaceAll(strings.Repeat(write, 6), "customs.", "another."), "", true, true},
+		"contended, with the fix":       {strings.Repeat(write, 6), "fix-finding-58", true, true},
+		"not deleted":                   {strings.Repeat(write, 6), "", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(mutant.Variable, row.fixes)
+			w := settled()
+			if row.going {
+				w.definition.DeletionTimestamp = new(metav1.Now())
+			} else {
+				w.unserved = true
+			}
+			plane, noted := &controlplane.Plane{}, 0
+			plane.Overdue(controlplane.Late(w.settles(t), time.Hour, 0))
+			require.ErrorContains(t, plane.Late(), "customs.example.com")
+			broken, err := plane.Broken(simtest.Seen{Committed: states(t, row.states), Unjudged: func(string, string) { noted++ }})
+			require.NoError(t, err)
+			require.Equal(t, row.holds, len(broken) == 1, broken)
+			require.Equal(t, row.holds, noted == 0)
+		})
+	}
+}
+
 // A pod is pending although a node has room: the scheduler has preempted a pod whose binding had failed, and nothing has triggered a retry.
 func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 	const lease = `leases/kube-system/%s {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"%s"},"spec":{"holderIdentity":"%s_1"}}` + "\n"

@@ -46,6 +46,7 @@ type state struct {
 	// The definitions of custom resources, their objects, as far as they could be listed, of which kinds that is, and of which it failed.
 	definitions []apiextensionsv1.CustomResourceDefinition
 	customs     []unstructured.Unstructured
+	leftovers   []unstructured.Unstructured // of earlier definitions, which nothing is expected of
 	defined     map[schema.GroupKind]bool
 	unserved    []error
 
@@ -253,7 +254,7 @@ func (s *state) nodesTake() error {
 // name than a reference says is not an owner.
 func (s *state) owners() error {
 	living := map[types.UID]metav1.Object{}
-	for _, o := range s.all() {
+	for _, o := range append(s.all(), pointers(s.leftovers)...) {
 		living[o.GetUID()] = o
 	}
 	for _, o := range s.all() {

@@ -17,6 +17,8 @@ import (
 )
 
 // readCustom lists the definitions of custom resources, and the objects of those that are not being deleted, in the version that discovery prefers.
+// Objects that are not younger than their definition, to the second, are those of an earlier one. An API server that has not observed the deletion of a definition may
+// create an object after another one has deleted all, as crd_finalizer.go says: it comes back with the next definition.
 func (s *state) readCustom(ctx context.Context, untyped dynamic.Interface) error {
 	all := metav1.ListOptions{}
 	found, err := untyped.Resource(definitions).List(ctx, all)
@@ -43,11 +45,16 @@ func (s *state) readCustom(ctx context.Context, untyped dynamic.Interface) error
 			s.unserved = append(s.unserved, wrongf(&definition, "the objects of %s cannot be listed: %w", definition.Name, err))
 			continue
 		}
-		into := &s.customs
-		if spec.Names.Kind == gaugeKind {
-			into = &s.gauges
+		for _, object := range objects.Items {
+			into := &s.customs
+			switch {
+			case !object.GetCreationTimestamp().After(definition.CreationTimestamp.Time):
+				into = &s.leftovers
+			case object.GetKind() == gaugeKind:
+				into = &s.gauges
+			}
+			*into = append(*into, object)
 		}
-		*into = append(*into, objects.Items...)
 		s.defined[schema.GroupKind{Group: spec.Group, Kind: spec.Names.Kind}] = true
 	}
 	return nil

@@ -86,7 +86,7 @@ func settled() *world {
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "customs", Kind: "Custom"},
 				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}}},
 		},
-		custom: unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Custom", "metadata": map[string]any{"namespace": "r", "name": "custom", "uid": "custom"}}},
+		custom: unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Custom", "metadata": map[string]any{"namespace": "r", "name": "custom", "uid": "custom", "creationTimestamp": "2026-01-01T00:00:01Z"}}},
 	}
 	w.pod.Labels = labels
 	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "set", UID: "set", Controller: new(true)}}
@@ -243,6 +243,14 @@ func TestSettled(t *testing.T) {
 		"a custom object in a namespace that is gone": {func(w *world) {
 			w.custom.SetNamespace("gone")
 		}, "Custom gone/custom is in a namespace that is gone"},
+		"a custom object that is older than its definition": {func(w *world) {
+			w.custom.SetNamespace("gone")
+			w.definition.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC))
+		}, ""},
+		"a custom owner that is older than its definition": {func(w *world) {
+			w.isOwnedBy("Custom", "custom")
+			w.definition.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC))
+		}, ""},
 		"a custom object whose owner is gone": {func(w *world) {
 			w.custom.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: "secret", UID: "gone"}})
 		}, "Custom r/custom has no owner left (Secret secret, UID gone)"},
