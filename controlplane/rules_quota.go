@@ -93,7 +93,7 @@ func chargesAdd(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	for _, request := range s.seen.Requests["resourcequotas"] {
-		if request.Op.Lost() && request.Scope.Namespace+"/"+request.Scope.Name == nameOf(key) {
+		if (request.Op.Lost() || request.Return == model.Pending) && request.Scope.Namespace+"/"+request.Scope.Name == nameOf(key) {
 			return ""
 		}
 	}

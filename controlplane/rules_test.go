@@ -245,14 +245,15 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 	}
 }
 
-// A write without a known author may be one of the quota controller whose request timed out.
+// A write without a known author may be one of the quota controller, whose request timed out or which was killed before the answer.
 func TestChargesAddUnlessTheControllerGotNoAnswer(t *testing.T) {
 	committed := states(t, "resourcequotas/r/q "+quota("9", "2")+"\nresourcequotas/r/q "+quota("9", "1"))
 	for name, broken := range map[string]int{"q": 0, "p": 1} {
-		lost := importer.Told{Op: model.Operation{Err: model.Unknown}}
-		lost.Scope = model.Scope{Namespace: "r", Name: name}
-		seen := simtest.Seen{Committed: committed, Histories: map[string]*model.History{"resourcequotas": {}}, Requests: map[string][]*importer.Told{"resourcequotas": {&lost}}}
-		require.Equal(t, broken, brokenOf(t, seen, "ChargesAdd"))
+		for _, request := range []importer.Told{{Op: model.Operation{Err: model.Unknown}}, {Exchange: importer.Exchange{Return: model.Pending}}} {
+			request.Scope = model.Scope{Namespace: "r", Name: name}
+			seen := simtest.Seen{Committed: committed, Histories: map[string]*model.History{"resourcequotas": {}}, Requests: map[string][]*importer.Told{"resourcequotas": {&request}}}
+			require.Equal(t, broken, brokenOf(t, seen, "ChargesAdd"))
+		}
 	}
 }
 
