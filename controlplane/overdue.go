@@ -3,6 +3,7 @@ package controlplane
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,8 +103,8 @@ func (s *store) excused(overdue error) bool {
 		return w.held && slices.ContainsFunc(s.namesakes(w.of), told.believes) &&
 			s.isFinding(10, resource, "an object was recreated and deleted before the garbage collector's informer listed again, and its finalizer is never removed")
 	}
-	if _, is := w.of.(*appsv1.StatefulSet); is && failures(s.seen, told.life, w.of) >= manyFailures {
-		s.note("pods", "a stateful set's controller backs off for up to 1000 s, as many of its requests were refused: another pod had the name or a quota was used up (workqueue.DefaultTypedControllerRateLimiter)")
+	if _, is := w.of.(*appsv1.StatefulSet); is && s.failures(told.life, w.of) >= manyFailures {
+		s.note("pods", "a stateful set's controller backs off for up to 1000 s, as many of its syncs failed: another pod had the name, a quota was used up, or the controller had not observed its own writes (workqueue.DefaultTypedControllerRateLimiter)")
 		return true
 	}
 	living := map[types.UID]object{}
@@ -312,26 +313,41 @@ func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
 }
 
 // manyFailures is the number of failed syncs after which the backoff exceeds the time that [Late] allows: it starts at 5 ms and doubles with
-// each failure, even of a sync that an event has triggered earlier. A refused request is a failure.
-const manyFailures = 14
+// each failure, even of a sync that an event has triggered earlier. A refused request is a failure, and so is a sync before the controller has observed its
+// own writes (pkg/controller/util/consistency), which it retries with the same backoff.
+const (
+	manyFailures = 14
+	firstBackoff = 5 * time.Millisecond
+)
 
 // statefulSetController is the stateful set controller's name in its User-Agent.
 const statefulSetController = "statefulset-controller"
 
-// failures returns how many requests of a life of a controller manager for a stateful set, its status or its pods were refused. A deletion of a pod
-// that is gone already does not count.
-func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
+// failures returns how many requests of a life of a controller manager for a stateful set, its status or its pods were refused, and how many syncs the
+// longest wait for the observation of one that succeeded takes. A deletion of a pod that is gone already does not count.
+func (s *store) failures(life string, set metav1.Object) int {
+	refused, waits := 0, 0
 	for _, resource := range []string{"pods", "statefulsets.apps"} {
-		for _, request := range seen.Requests[resource] {
+		for _, request := range s.seen.Requests[resource] {
 			of := request.Scope
+			if request.Client != life || !isOf(request, statefulSetController) || of.Namespace != set.GetNamespace() || of.Name != set.GetName() && !strings.HasPrefix(of.Name, set.GetName()+"-") {
+				continue
+			}
 			gone := request.Kind == model.Delete && request.Code == http.StatusNotFound
-			if request.Client == life && isOf(request, statefulSetController) && request.Code >= http.StatusBadRequest && !gone &&
-				of.Namespace == set.GetNamespace() && (of.Name == set.GetName() || strings.HasPrefix(of.Name, set.GetName()+"-")) {
-				count++
+			switch {
+			case request.Code >= http.StatusBadRequest && !gone:
+				refused++
+			case request.Op.IsWrite() && request.Op.ResultRV > 0:
+				for event := range s.received(resource, life) {
+					if event.RV >= request.Op.ResultRV {
+						waits = max(waits, bits.Len64(uint64(max(0, event.Time-request.Return)/int64(firstBackoff))))
+						break
+					}
+				}
 			}
 		}
 	}
-	return count
+	return refused + waits
 }
 
 // ownerResources are the resources of all kinds of owners and dependents.

@@ -249,6 +249,49 @@ func TestCreatedByStaleServer(t *testing.T) {
 	}
 }
 
+// A stateful set's controller retries with a growing backoff until it has observed its own writes.
+func TestBackoffOfAStatefulSetWhoseControllerLags(t *testing.T) {
+	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
+	for name, row := range map[string]struct {
+		of, informers string
+		lag           time.Duration
+		refused       int
+		holds         bool
+	}{
+		"observed late":                        {"stateful-1", "shared-informers", 42 * time.Second, 0, false},
+		"observed earlier":                     {"stateful-1", "shared-informers", 40 * time.Second, 0, true},
+		"observed earlier, and refused writes": {"stateful-1", "shared-informers", 11 * time.Second, 2, false},
+		"a pod of another one":                 {"other-1", "shared-informers", 42 * time.Second, 0, true},
+		"observed by another informer":         {"stateful-1", "metadata-informers", 42 * time.Second, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			w.stateful.Status.Replicas = 0
+			plane := &controlplane.Plane{}
+			plane.Overdue(controlplane.Late(w.settles(t), time.Hour, 0))
+			require.ErrorContains(t, plane.Late(), "stateful set r/stateful wants 1")
+			request := func(kind model.Kind, agent, of string, code int, op model.Operation) *importer.Told {
+				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: of}}
+				return &importer.Told{Exchange: importer.Exchange{Request: asked, Kind: kind, Client: "manager-0", Agent: "kubernetes/1/" + agent, Code: code}, Op: op}
+			}
+			made := model.Operation{Kind: model.Create, ResultRV: 5}
+			asked := []*importer.Told{request(model.Create, "statefulset-controller", row.of, 201, made), request(model.List, row.informers, "", 200, model.Operation{})}
+			asked[1].Scope = model.Scope{}
+			for range row.refused {
+				asked = append(asked, request(model.Create, "statefulset-controller", row.of, 409, model.Operation{Kind: model.Create, Err: model.AlreadyExists}))
+			}
+			pods := &model.History{Streams: []model.Stream{{Client: "manager-0", Events: []model.Event{
+				{Type: model.Added, RV: 4, Time: 0, Object: &model.Object{UID: "p"}}, {Type: model.Added, RV: 5, Time: int64(row.lag), Object: &model.Object{UID: "q"}},
+			}}}}
+			broken, err := plane.Broken(simtest.Seen{
+				Committed: states(t, lease), Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": asked}, Unjudged: func(string, string) {},
+			})
+			require.NoError(t, err)
+			require.Equal(t, row.holds, len(broken) == 1, broken)
+		})
+	}
+}
+
 // API servers that finalise a definition at the same time may give up together (finding 58).
 func TestContendedDefinition(t *testing.T) {
 	const write, gone = `apiextensions.k8s.io/customresourcedefinitions/customs.example.com {}` + "\n", "apiextensions.k8s.io/customresourcedefinitions/customs.example.com -\n"
