@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -51,29 +52,16 @@ func DefaultConfig() Config {
 // Check judges a history by all Rules. It does not change it.
 func Check(history *model.History, config Config) Verdict {
 	f := newFacts(history, config)
-	v := Verdict{Outcome: Passed, Counts: counted(history)}
-	found := map[*pass]*findings{}
-	run := func(p *pass) *findings {
-		if found[p] == nil {
-			found[p] = &findings{most: config.ViolationsPerSource}
-			if f.ordered || p == revisions {
-				p.judge(f, found[p])
-			}
-			v.Counts = v.Counts.plus(found[p].judged)
-			v.Reasons = append(v.Reasons, found[p].reasons...)
-			v.Observations = append(v.Observations, found[p].observations...)
-			v.Margins = append(v.Margins, found[p].slowest...)
-		}
-		return found[p]
-	}
-	for i := range Rules {
-		for _, violation := range run(Rules[i].pass).violations {
-			if violation.Guarantee == Rules[i].Guarantee {
-				v.Violations = append(v.Violations, violation)
-			}
+	out := findings{most: config.ViolationsPerSource}
+	judgeRevisions(f, &out)
+	if f.ordered {
+		for _, judge := range passes {
+			judge(f, &out)
 		}
 	}
-	run(crossChecks)
+	slices.SortStableFunc(out.violations, func(a, b Violation) int { return Rank(a.Guarantee.Name) - Rank(b.Guarantee.Name) })
+	v := Verdict{Outcome: Passed, Counts: counted(history).plus(out.judged), Violations: out.violations,
+		Observations: out.observations, Margins: out.slowest, Reasons: out.reasons}
 	v.Reasons = append(v.Reasons, v.Counts.below(config.Minimum)...)
 	v.Reason = Joined(v.Reasons)
 	switch {

@@ -90,7 +90,7 @@ func searchStreams(limit time.Duration, walks ...*walk) porcupine.CheckResult {
 // crossCheck checks the streams of a history by the search as well, unless they are
 // too large. See Config.SearchEvents and Config.SearchChanges.
 func crossCheck(f *facts, out *findings) {
-	if !f.ordered || len(f.history.Truth.Changes) > f.config.SearchChanges {
+	if len(f.history.Truth.Changes) > f.config.SearchChanges {
 		return
 	}
 	limit := f.config.SearchTimeout
