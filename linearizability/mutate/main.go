@@ -12,7 +12,7 @@
 // The exit code is 0 if each edit made its test fail, 1 if one did not, and 2 if the
 // edits could not be tried.
 //
-// mutants.go has the edits, mutant.go their type, and trial.go tries them.
+// mutants.go has the edits, mutant.go makes one, and trial.go tries it.
 package main
 
 import (
@@ -85,9 +85,10 @@ func tryAll(ctx context.Context, chosen []mutant, parallel int, stdout io.Writer
 	if err != nil {
 		return 0, err
 	}
-	files := make([]string, len(chosen)) // the edited files; all are made first, as an anchor that moved is the most likely mistake
+	// All are edited first, as an anchor that has changed is the most likely mistake.
+	files, edited := make([]string, len(chosen)), make([]string, len(chosen))
 	for i, m := range chosen {
-		if files[i], err = m.apply(filepath.Join(module, oracle)); err != nil {
+		if files[i], edited[i], err = m.apply(filepath.Join(module, oracle)); err != nil {
 			return 0, err
 		}
 	}
@@ -112,7 +113,7 @@ func tryAll(ctx context.Context, chosen []mutant, parallel int, stdout io.Writer
 	for range parallel {
 		go func() {
 			for i := range next {
-				results[i] <- bench.try(ctx, i, &chosen[i], files[i])
+				results[i] <- bench.try(ctx, i, &chosen[i], files[i], edited[i])
 			}
 		}()
 	}
@@ -129,7 +130,7 @@ func tryAll(ctx context.Context, chosen []mutant, parallel int, stdout io.Writer
 			verdict = "NONE: " + result.why
 		}
 		rules[m.guarantee] = true
-		fmt.Fprintf(stdout, "%-14s  %-13s  %-66s  %5.1fs  %s\n", m.guarantee, m.file, m.breaks, result.took.Seconds(), verdict)
+		fmt.Fprintf(stdout, "%-14s  %-13s  %-66s  %5.1fs  %s\n", m.guarantee, files[i], m.breaks, result.took.Seconds(), verdict)
 	}
 	fmt.Fprintf(stdout, "\n%d of %d mutants of %d rules turned their test red, in %s\n",
 		len(chosen)-green, len(chosen), len(rules), time.Since(began).Round(time.Second))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,7 @@ const longest = time.Minute
 // workbench is where mutants are tried.
 type workbench struct {
 	module string
-	// scratch holds edited files, overlays and test binaries.
+	// scratch holds edited files and overlays.
 	scratch string
 }
 
@@ -31,21 +32,15 @@ type trial struct {
 	took     time.Duration
 }
 
-// try builds the oracle's tests with an edited file and runs the one that must
-// fail.
-func (b *workbench) try(ctx context.Context, number int, m *mutant, edited string) (result trial) {
+// try runs the test that must fail, with an edited file.
+func (b *workbench) try(ctx context.Context, number int, m *mutant, file, edited string) (result trial) {
 	began := time.Now()
 	defer func() { result.took = time.Since(began) }()
-	overlay, err := b.overlay(number, m, edited)
+	overlay, err := b.overlay(number, file, edited)
 	if err != nil {
 		return trial{why: err.Error()}
 	}
-	binary, err := b.build(ctx, fmt.Sprint(number), "-overlay", overlay)
-	if err != nil {
-		return trial{why: "it does not compile: " + err.Error()}
-	}
-	defer os.Remove(binary)
-	out, err := b.test(ctx, binary, []string{m.test})
+	out, err := b.test(ctx, []string{m.test}, "-overlay", overlay)
 	return judge(m.test, out, err)
 }
 
@@ -58,6 +53,8 @@ func judge(test, out string, err error) trial {
 		return trial{why: "there is no test " + test}
 	case err == nil:
 		return trial{why: test + " stayed green"}
+	case strings.Contains(out, "[build failed]"):
+		return trial{why: "it does not compile: " + strings.TrimSpace(out)}
 	case strings.Contains(out, "panic: "):
 		_, cause, _ := strings.Cut(out, "panic: ")
 		cause, _, _ = strings.Cut(cause, "\n")
@@ -85,57 +82,34 @@ func deepest(out string) string {
 }
 
 // overlay writes an edited file, and the overlay file for the go command.
-func (b *workbench) overlay(number int, m *mutant, edited string) (path string, err error) {
-	folder := filepath.Join(b.scratch, fmt.Sprint(number))
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return "", err
-	}
-	file := filepath.Join(folder, m.file)
-	if err := os.WriteFile(file, []byte(edited), 0o644); err != nil {
-		return "", err
-	}
-	replace := map[string]map[string]string{"Replace": {filepath.Join(b.module, oracle, m.file): file}}
+func (b *workbench) overlay(number int, file, edited string) (path string, err error) {
+	source, path := filepath.Join(b.scratch, fmt.Sprint(number, ".go")), filepath.Join(b.scratch, fmt.Sprint(number, ".json"))
+	replace := map[string]map[string]string{"Replace": {filepath.Join(b.module, oracle, file): source}}
 	text, err := json.Marshal(replace)
 	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(folder, "overlay.json")
-	return path, os.WriteFile(path, text, 0o644)
+	return path, errors.Join(os.WriteFile(source, []byte(edited), 0o644), os.WriteFile(path, text, 0o644))
 }
 
-// build makes a test binary of the oracle, without vet, which an edit need not
-// pass, and without debug information, which takes long to link.
-func (b *workbench) build(ctx context.Context, name string, flags ...string) (binary string, err error) {
-	binary = filepath.Join(b.scratch, name+".test")
-	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags...)
-	command := exec.CommandContext(ctx, "go", append(args, "./"+oracle)...)
+// test runs tests of the oracle and returns their output. They are built without vet, which an
+// edit need not pass, and without debug information, which takes long to link. rapid draws the
+// same cases each time.
+func (b *workbench) test(ctx context.Context, tests []string, flags ...string) (string, error) {
+	args := append([]string{"test", "-vet=off", "-ldflags=-s -w", "-v", "-failfast", "-count=1", "-timeout=" + longest.String(),
+		"-run=^(" + strings.Join(tests, "|") + ")$"}, flags...)
+	command := exec.CommandContext(ctx, "go", append(args, "./"+oracle, "-args", "-rapid.seed=1", "-rapid.nofailfile")...)
 	command.Dir = b.module
-	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return binary, nil
-}
-
-// test runs tests of a test binary and returns their output. rapid draws the same
-// cases each time.
-func (b *workbench) test(ctx context.Context, binary string, tests []string) (string, error) {
-	command := exec.CommandContext(ctx, binary, "-test.v", "-test.failfast", "-test.count=1", "-test.timeout="+longest.String(),
-		"-test.run=^("+strings.Join(tests, "|")+")$", "-rapid.seed=1", "-rapid.nofailfile")
-	command.Dir = filepath.Join(b.module, oracle)
 	out, err := command.CombinedOutput()
 	return string(out), err
 }
 
 // mustBeGreen returns an error unless the tests exist and pass without an edit.
 func (b *workbench) mustBeGreen(ctx context.Context, tests []string) error {
-	binary, err := b.build(ctx, "unedited")
+	out, err := b.test(ctx, tests)
 	if err != nil {
-		return fmt.Errorf("the oracle's tests do not compile: %w", err)
-	}
-	defer os.Remove(binary)
-	out, err := b.test(ctx, binary, tests)
-	if err != nil {
-		return fmt.Errorf("the tests must pass before anything is edited, but %s does not: %w", deepest(out), err)
+		result := judge("one of them", out, err)
+		return fmt.Errorf("the tests must pass before anything is edited: %s", cmp.Or(result.why, result.red+" does not"))
 	}
 	for _, test := range tests {
 		if !strings.Contains(out, "--- PASS: "+test+" ") {
