@@ -85,28 +85,18 @@ func arrival(s *model.Stream, rv int64) (index int, later bool) {
 // knownAt returns the earliest evidence of the change at rv: the call of the write
 // that made it, or the first event that delivered it.
 func (e *Explainer) knownAt(rv int64) int64 {
-	known, certain := e.madeAt(rv)
-	if !certain {
-		known = math.MaxInt64
+	known := int64(math.MaxInt64)
+	if op := e.maker(rv); op != nil {
+		known = op.Call
 	}
 	return e.knownFrom(rv, known)
-}
-
-// madeAt returns when the write that made the change at rv was called, false if no
-// recorded write is known to have made it.
-func (e *Explainer) madeAt(rv int64) (called int64, known bool) {
-	op := e.maker(rv)
-	if op == nil {
-		return 0, false
-	}
-	return op.Call, true
 }
 
 // brought describes the events of other streams that a witness names.
 func (e *Explainer) brought(stream *model.Stream, witness *linearizability.Witness) string {
 	var facts []string
 	for _, other := range witness.Events {
-		if s, _ := e.streamOf(other); s != nil && s != stream {
+		if s := e.stream(other.Stream); s != nil && s != stream {
 			facts = append(facts, fmt.Sprintf("Stream %d of client %s on %s, opened at %s, delivered %s.", s.ID, s.Client, s.Server, model.At(s.Call), arrived(other)))
 		}
 	}

@@ -24,6 +24,8 @@
 package explain
 
 import (
+	"strings"
+
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 )
@@ -64,7 +66,7 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 	case stream != nil:
 		add(e.request(stream))
 		add(e.window(stream))
-		add(e.owedAndGot(stream, witness))
+		add(strings.TrimSpace(e.owed(stream, witness.RVs) + " " + e.got(stream, witness)))
 		add(e.others(stream, witness))
 	case witness.Informer != nil:
 		add(e.converging(witness.Informer))
@@ -108,18 +110,6 @@ func (e *Explainer) streamsWhere(holds func(*model.Stream) bool) (all []*model.S
 	return all
 }
 
-// streamOf returns the stream that contains an event, and its index there.
-func (e *Explainer) streamOf(event *model.Event) (*model.Stream, int) {
-	for s := range model.Each(e.history.Streams) {
-		for j := range s.Events {
-			if &s.Events[j] == event {
-				return s, j
-			}
-		}
-	}
-	return nil, 0
-}
-
 // Moment returns when a violation showed, and on which server, empty if on none.
 func (e *Explainer) Moment(witness *linearizability.Witness) (when int64, server string) {
 	stream := witness.Stream
@@ -134,7 +124,7 @@ func (e *Explainer) Moment(witness *linearizability.Witness) (when int64, server
 		}
 	}
 	for _, event := range witness.Events {
-		if of, _ := e.streamOf(event); of != nil && stream == nil && len(witness.Operations) == 0 {
+		if of := e.stream(event.Stream); of != nil && stream == nil && len(witness.Operations) == 0 {
 			return event.Time, of.Server
 		}
 	}

@@ -115,39 +115,29 @@ func (e *Explainer) disorder(rvs []int64) string {
 }
 
 // window says, for a watch that was refused for its resourceVersion, which RV the
-// server had reached, and how many changes its cache needs to hold to serve the
-// watch.
+// server had reached, by what it had sent before, and how many changes its cache needs
+// to hold to serve the watch.
 func (e *Explainer) window(s *model.Stream) string {
 	if refusal := s.Refusal(); refusal != model.Expired && refusal != model.TooLarge {
 		return ""
 	}
-	return e.reached(s.Server, s.Call, s.RV)
-}
-
-// reached says which RV a server had reached, by what it had sent before a request
-// for an RV was called.
-func (e *Explainer) reached(server string, called, rv int64) string {
 	var newest *model.Event
-	by := 0
-	for s := range model.Each(e.history.Streams) {
-		if s.Server != server {
-			continue
-		}
-		for event := range model.Each(s.Events) {
-			if event.Time < called && event.IsData() && (newest == nil || event.RV > newest.RV) {
-				newest, by = event, s.ID
+	for other := range model.Each(e.history.Streams) {
+		for event := range model.Each(other.Events) {
+			if other.Server == s.Server && event.Time < s.Call && event.IsData() && (newest == nil || event.RV > newest.RV) {
+				newest = event
 			}
 		}
 	}
 	if newest == nil {
-		return fmt.Sprintf("Before that, %s had sent nothing on any stream.", server)
+		return fmt.Sprintf("Before that, %s had sent nothing on any stream.", s.Server)
 	}
-	text := fmt.Sprintf("Before that, %s had sent up to RV %d (%s at %s, on stream %d)", server, newest.RV, newest.Type, model.At(newest.Time), by)
-	if e.store == nil || rv <= 0 {
+	text := fmt.Sprintf("Before that, %s had sent up to RV %d (%s at %s, on stream %d)", s.Server, newest.RV, newest.Type, model.At(newest.Time), newest.Stream)
+	switch {
+	case e.store == nil || s.RV <= 0:
 		return text + "."
-	}
-	if rv >= newest.RV {
+	case s.RV >= newest.RV:
 		return text + fmt.Sprintf("; etcd's last revision in this run is %d.", e.history.Truth.Revision)
 	}
-	return text + fmt.Sprintf("; from RV %d to there, a cache must hold %s of the resource.", rv, model.Plural(e.store.CountChanges(rv, newest.RV), "change"))
+	return text + fmt.Sprintf("; from RV %d to there, a cache must hold %s of the resource.", s.RV, model.Plural(e.store.CountChanges(s.RV, newest.RV), "change"))
 }

@@ -96,7 +96,7 @@ func (e *Explainer) Slice(v linearizability.Violation) []Moment {
 	case v.Witness.Informer != nil:
 		s.informers(v.Witness.Informer)
 	case v.Witness.Census != nil:
-		s.counts(v)
+		s.counts(v.Witness.Census)
 	}
 	for i, op := range v.Witness.Operations {
 		if op != nil {
@@ -104,7 +104,7 @@ func (e *Explainer) Slice(v linearizability.Violation) []Moment {
 		}
 	}
 	for _, event := range v.Witness.Events {
-		if of, _ := e.streamOf(event); of != nil && of != s.stream {
+		if of := e.stream(event.Stream); of != nil && of != s.stream {
 			s.client(of, event.Time, "receives "+event.Describe(), "")
 		}
 	}
@@ -283,7 +283,7 @@ func (s *slicer) operation(op *model.Operation, atFault bool) {
 	}
 	if op.Kind != model.List {
 		for _, version := range s.store.Versions(op.Key()) {
-			if called, known := s.madeAt(version.RV); known && called <= op.Call && version.RV > op.ResultRV {
+			if made := s.maker(version.RV); made != nil && made.Call <= op.Call && version.RV > op.ResultRV {
 				s.change(version.RV, "")
 			}
 		}
@@ -336,25 +336,12 @@ func (s *slicer) informers(informer *model.Informer) {
 	}
 }
 
-// counts adds the samples of a server, up to the one that broke the guarantee: the one
-// with leftovers, or with the most watches on etcd.
-func (s *slicer) counts(v linearizability.Violation) {
-	var own []*model.Census
-	worst := 0
-	for census := range model.Each(s.history.Censuses) {
-		if census.Server != v.Witness.Client {
-			continue
-		}
-		left := census.Phase != model.Serving && census.Streams+max(0, census.Watchers) > 0 ||
-			census.Phase == model.Stopped && census.EtcdWatches+census.Goroutines > 0
-		most := v.Guarantee != linearizability.Released && len(own) > 0 && census.EtcdWatches > own[worst].EtcdWatches
-		if most || (left && v.Guarantee == linearizability.Released) {
-			worst = len(own)
-		}
-		own = append(own, census)
-	}
-	for i := max(0, worst-sliceEvents); i < len(own) && i <= worst; i++ {
-		s.add(Moment{Time: own[i].Time, Lane: Server, Process: own[i].Server, Text: counts(own[i]), Mark: cameIf(i == worst)})
+// counts adds the last samples of a server, up to the one that broke the guarantee.
+func (s *slicer) counts(worst *model.Census) {
+	own := slices.DeleteFunc(slices.Collect(model.Each(s.history.Censuses)), func(c *model.Census) bool { return c.Server != worst.Server })
+	last := slices.Index(own, worst)
+	for _, census := range own[max(0, last-sliceEvents) : last+1] {
+		s.add(Moment{Time: census.Time, Lane: Server, Process: census.Server, Text: counts(census), Mark: cameIf(census == worst)})
 	}
 }
 

@@ -141,8 +141,12 @@ type twist struct {
 	inflict   func(*model.History)
 }
 
-func drop(s *model.Stream, i int)                   { s.Events = slices.Delete(s.Events, i, i+1) }
-func put(s *model.Stream, i int, event model.Event) { s.Events = slices.Insert(s.Events, i, event) }
+func drop(s *model.Stream, i int) { s.Events = slices.Delete(s.Events, i, i+1) }
+
+func put(s *model.Stream, i int, event model.Event) {
+	event.Stream = s.ID
+	s.Events = slices.Insert(s.Events, i, event)
+}
 
 // write adds an update of a/x by the writer at a time in milliseconds, which all streams receive at once.
 func write(h *model.History, at int64) {
@@ -190,7 +194,7 @@ var twists = []twist{
 		put(s, 2, s.Events[1])
 	}},
 	{"Bookmarked", func(h *model.History) {
-		put(stream(h, 25), 1, model.Event{Stream: 25, Time: 4013 * ms, Type: model.Bookmark, RV: 8})
+		put(stream(h, 25), 1, model.Event{Time: 4013 * ms, Type: model.Bookmark, RV: 8})
 	}},
 	{"Expired", func(h *model.History) {
 		h.Streams = append(h.Streams, model.Stream{ID: 26, Client: "watcher-2", Server: "apiserver-0", Call: 7000 * ms, Return: 7010 * ms, RV: 13,

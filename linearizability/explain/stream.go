@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
@@ -105,12 +104,6 @@ func ending(s *model.Stream) string {
 // before is how many events before the one at fault are listed.
 const before = 3
 
-// owedAndGot describes what the stream was owed at the revisions involved, and what
-// arrived around the event at fault.
-func (e *Explainer) owedAndGot(s *model.Stream, witness *linearizability.Witness) string {
-	return strings.TrimSpace(e.owed(s, witness.RVs) + " " + e.got(s, witness))
-}
-
 // owed says what a stream was owed at each of some revisions.
 func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 	if e.store == nil || s.Err != model.OK {
@@ -152,11 +145,8 @@ func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 
 // afterEnd reports whether a change was certainly made after a stream had ended.
 func (e *Explainer) afterEnd(s *model.Stream, rv int64) bool {
-	if s.Closed == model.Pending {
-		return false
-	}
-	called, _ := e.madeAt(rv)
-	return called > s.Closed
+	op := e.maker(rv)
+	return op != nil && s.Closed != model.Pending && op.Call > s.Closed
 }
 
 // distinct returns the valid revisions, each once.
