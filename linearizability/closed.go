@@ -81,8 +81,10 @@ func (w *walk) judgeEnded(out *findings) {
 	if w.newest != nil {
 		began = max(began, w.facts.bounds.notBefore(w.newest.RV))
 	}
-	if other := w.facts.witnesses[s.Server].survivor(began, ended); w.facts.cached && other != nil && other != w &&
-		!w.facts.replaced(s.Server, min(s.Call, other.stream.Call), ended) {
+	other := w.facts.witnesses[s.Server].survivor(began, ended, func(other *walk) bool {
+		return other != w && !w.facts.replaced(s.Server, min(s.Call, other.stream.Call), ended)
+	})
+	if w.facts.cached && other != nil {
 		witness.RVs = []int64{other.newest.RV}
 		out.violate(Closed, endedAlone, witness.showing(other.newest).proof(other.stream, nil))
 		return

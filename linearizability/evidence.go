@@ -67,14 +67,14 @@ func newestRV(w *walk) int64 {
 }
 
 // survivor returns a stream which proves that the cache neither stopped nor relisted
-// between two times: it began before the first, and delivered a change that was
-// committed after the second. Of several it returns the one with the newest change, and nil
-// if there is none.
-func (e *evidence) survivor(from, to int64) *walk {
+// between two times, because it ends all its streams then: the stream began before the first,
+// and delivered a change that was committed after the second. Of several for which holds is
+// true it returns the one with the newest change, and nil if there is none.
+func (e *evidence) survivor(from, to int64, holds func(*walk) bool) *walk {
 	var furthest *walk
 	reached := e.facts.bounds.maxRV(to)
 	for _, w := range e.begun {
-		if w.stream.Return < from && newestRV(w) > reached {
+		if w.stream.Return < from && newestRV(w) > reached && holds(w) {
 			furthest, reached = w, newestRV(w)
 		}
 	}

@@ -28,7 +28,7 @@ func judgeReads(f *facts, out *findings) {
 	}
 }
 
-// freshness is what a list requests with its resourceVersion and match.
+// freshness is what a read requests with its resourceVersion and match.
 type freshness int
 
 const (
@@ -40,10 +40,11 @@ const (
 	perhapsExactly
 )
 
-// freshnessOf returns what the first page of a list requests.
+// freshnessOf returns what a list or get requests. A page that continues a list must have
+// the state of that list.
 func freshnessOf(op *model.Operation) freshness {
 	switch {
-	case op.Match == model.MatchExact:
+	case op.Match == model.MatchExact || op.Continues != 0:
 		return exactly
 	case op.RV == model.RVUnset:
 		return mostRecent
@@ -97,7 +98,7 @@ func (f *facts) judgeNewest(op *model.Operation, stale *Code, out *findings) {
 func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
 	if latest := f.bounds.maxRV(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
 		guarantee := ExactState
-		if op.Continues == 0 && freshnessOf(op) == anyState {
+		if freshnessOf(op) == anyState {
 			guarantee = Any
 		}
 		out.violate(guarantee, futureRead, about(op, op.ResultRV).want(latest))

@@ -80,7 +80,7 @@ func (f *facts) viewers() []*viewer {
 		if op.Err == model.OK {
 			v.reads = append(v.reads, op)
 		}
-		if asks := asksOf(op); asks != exactly && asks != mostRecent && (op.Err == model.OK || op.Err == model.NotFound) {
+		if asks := freshnessOf(op); asks != exactly && asks != mostRecent && (op.Err == model.OK || op.Err == model.NotFound) {
 			v.looks = append(v.looks, look{call: op.Call, server: op.Server, asks: asks, op: op})
 		}
 	}
@@ -102,22 +102,6 @@ func (f *facts) viewers() []*viewer {
 // list-watch protocol.
 func (f *facts) isInformer(client string) bool {
 	return slices.ContainsFunc(f.history.Informers, func(i model.Informer) bool { return i.Client == client })
-}
-
-// asksOf returns what a list or get requests. A page that continues a list must have
-// the state of that list.
-func asksOf(op *model.Operation) freshness {
-	switch {
-	case op.Continues != 0:
-		return exactly
-	case op.Kind == model.List:
-		return freshnessOf(op)
-	case op.RV == model.RVUnset:
-		return mostRecent
-	case op.RV == 0:
-		return anyState
-	}
-	return notOlderThan
 }
 
 // asks returns how fresh the initial events of a stream must be: see [model.Watch.Oldest].

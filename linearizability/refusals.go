@@ -50,7 +50,7 @@ func judgeRefusals(f *facts) findings {
 // of them, and may relist at any time. Only one thing is certain: L is not above etcd's
 // revision, so that a watch from that revision can always be served. More is certain if
 // the cache was sampled, or if another stream of the server proves that the cache has not
-// relisted: see outlasts.
+// relisted: see survivor.
 func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings) {
 	witness := onStream(s, s.RV)
 	if !f.cached {
@@ -77,21 +77,13 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 	if f.store.CountChanges(s.RV, latest) >= f.config.Window {
 		return
 	}
-	for _, other := range f.witnesses[s.Server].begun {
-		if outlasts(other, s, latest) && !f.replaced(s.Server, other.stream.Call, answered) {
-			out.violate(Expired, refusedHeld, witness.showing(other.newest).proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
-			return
-		}
+	// The last list of a cache that has not relisted is not above the RV that a stream started from.
+	other := f.witnesses[s.Server].survivor(s.Call, answered, func(other *walk) bool {
+		return other.start <= s.RV && !f.replaced(s.Server, other.stream.Call, answered)
+	})
+	if other != nil {
+		out.violate(Expired, refusedHeld, witness.showing(other.newest).proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
 	}
-}
-
-// outlasts reports whether another stream proves that the cache held everything
-// since that stream's start until the watch was refused. A cache that relists ends
-// all its streams. So if a stream began before the refused watch was called, and
-// delivered a change that was committed after the refusal, the cache did not relist in
-// between, and its last list is not above the RV that the stream started from.
-func outlasts(other *walk, refused *model.Stream, latest int64) bool {
-	return other.stream.Return < refused.Call && !other.partial && other.start <= refused.RV && newestRV(other) > latest
 }
 
 // judgeReadExpired judges a get or list that was refused with 410. etcd serves what
