@@ -84,18 +84,6 @@ func TestEndsOfStreams(t *testing.T) {
 	}
 }
 
-// TestEndAfterACompaction has a cache whose watch on etcd was behind a compaction
-// without a fault, because API servers compact etcd themselves: the cache must
-// relist.
-func TestEndAfterACompaction(t *testing.T) {
-	h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})
-	judge(t, h, guarantees{linearizability.Closed})
-	h.Truth.Compactions = []model.Compaction{{RV: 3, Time: 2999}}
-	judge(t, h, nil)
-	h.Truth.Compactions[0].Time = 3001
-	judge(t, h, guarantees{linearizability.Closed})
-}
-
 // TestEndOfAConsumerThatFellBehind has a stream that its server ended while a number of
 // committed changes had not been delivered.
 func TestEndOfAConsumerThatFellBehind(t *testing.T) {
@@ -195,25 +183,30 @@ func TestASurvivorNeedOnlyBeAsOldAsTheLastEvent(t *testing.T) {
 	judge(t, history(505), nil)
 }
 
-// TestEndAfterTheLeaderWasLost is a cluster that lost its leader without a fault, as by a
-// stall: etcd ends the watches of caches, which may relist.
-func TestEndAfterTheLeaderWasLost(t *testing.T) {
-	for name, row := range map[string]struct {
-		leaders []model.Leader
-		broken  guarantees
-	}{
-		"before it":                {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999}}, nil},
-		"after it":                 {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 3001}}, guarantees{linearizability.Closed}},
-		"not since the beginning":  {[]model.Leader{{Time: 0}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
-		"a change is not its loss": {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-1", Term: 2}}, guarantees{linearizability.Closed}},
-		"one member lost it":       {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-0", Term: 1, Leaderless: 1}}, nil},
-		"one had none for long":    {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1, Leaderless: 1}, {Time: second, Member: "etcd-0", Term: 1}}, nil},
-		"one had none at first":    {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1, Leaderless: 1}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})
-			h.Leaders = row.leaders
-			judge(t, h, row.broken)
-		})
+// TestEndsWithoutAFault has what makes a cache relist without a fault. API servers compact etcd
+// themselves, and a cache whose watch on etcd is behind the compaction must relist. And etcd
+// ends the watches of caches when it has lost its leader, as by a stall.
+func TestEndsWithoutAFault(t *testing.T) {
+	closed := guarantees{linearizability.Closed}
+	compacted := func(time int64) func(*model.History) {
+		return func(h *model.History) { h.Truth.Compactions = []model.Compaction{{RV: 3, Time: time}} }
 	}
+	led := func(leaders ...model.Leader) func(*model.History) {
+		return func(h *model.History) { h.Leaders = leaders }
+	}
+	first, alone := model.Leader{Member: "etcd-0", Term: 1}, model.Leader{Member: "etcd-0", Term: 1, Leaderless: 1}
+	at := func(time int64, leader model.Leader) model.Leader { leader.Time = time; return leader }
+	judgeChanges(t, func() *model.History { return closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer}) }, []historyRow[func(*model.History)]{
+		{"after a compaction", compacted(2999), nil},
+		{"after the leader was lost", led(first, model.Leader{Time: 2999}), nil},
+		{"after one member lost the leader", led(first, at(2999, alone)), nil},
+		{"after one member had no leader for long", led(alone, at(second, first)), nil},
+
+		{"after nothing", func(*model.History) {}, closed},
+		{"before a compaction", compacted(3001), closed},
+		{"before the leader was lost", led(first, model.Leader{Time: 3001}), closed},
+		{"after the first election", led(model.Leader{}, at(5, first)), closed},
+		{"after a change of leader", led(first, model.Leader{Time: 2999, Member: "etcd-1", Term: 2}), closed},
+		{"after one member had no leader at first", led(alone, at(5, first)), closed},
+	})
 }

@@ -1,7 +1,6 @@
 package linearizability_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -156,25 +155,20 @@ func TestAnInformerNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestSightsCountFromWhenTheyWereSeen has a stream that delivers a change between two
-// reads, of which only the second must not be older.
-func TestSightsCountFromWhenTheyWereSeen(t *testing.T) {
-	for _, row := range []struct {
-		returned int64
-		broken   guarantees
-	}{{350, nil}, {359, nil}, {360, nil}, {361, guarantees{linearizability.Monotonic}}} {
-		t.Run(fmt.Sprint(row.returned), func(t *testing.T) {
-			h := listHistory(listed(model.Operation{RV: 0, Call: row.returned, Return: 700}, 12, 7, 9))
-			h.Streams = []model.Stream{seeing("c1", "s1", 11)}
-			judge(t, h, row.broken)
-		})
-	}
-}
-
-// TestSightsBetweenTwoChanges has a read between two changes on a stream, which returns
-// a state from before the first.
+// TestSightsBetweenTwoChanges has a read while a stream delivers the changes at 12 and 15, at
+// 350 and 360.
 func TestSightsBetweenTwoChanges(t *testing.T) {
-	h := listHistory(listed(model.Operation{RV: 0, Call: 355, Return: 700}, 9, 7, 4, 9))
-	h.Streams = []model.Stream{seeing("c1", "s1", 11)}
-	judge(t, h, guarantees{linearizability.Monotonic})
+	monotonic := guarantees{linearizability.Monotonic}
+	called := func(time int64) model.Operation { return model.Operation{RV: 0, Call: time, Return: 700} }
+	judgeEach(t, []historyRow[model.Operation]{
+		{"as the first arrives", listed(called(350), 12, 7, 9), nil},
+		{"before the second", listed(called(359), 12, 7, 9), nil},
+		{"as the second arrives", listed(called(360), 12, 7, 9), nil},
+		{"after the second", listed(called(361), 12, 7, 9), monotonic},
+		{"a state from before the first", listed(called(355), 9, 7, 4, 9), monotonic},
+	}, func(op model.Operation) *model.History {
+		h := listHistory(op)
+		h.Streams = []model.Stream{seeing("c1", "s1", 11)}
+		return h
+	})
 }

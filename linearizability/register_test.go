@@ -192,6 +192,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"a write with Conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
 		{"a deletion with NotFound took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},
 		{"a precondition ignored", []model.Operation{created, on(model.Update, 30, 40, writesIf(1, "v4", 4))}, pre},
+		{"an update of a missing object", []model.Operation{on(model.Update, 1, 2, writes("v2", 2))}, pre},
 		{"a create of an existing object", []model.Operation{created, on(model.Create, 30, 40, writes("v4", 4))}, pre},
 		{"a Conflict without a reason", []model.Operation{created, on(model.Update, 22, 25, conflicts(2)), updated4}, pre},
 		{"AlreadyExists for a missing object", []model.Operation{on(model.Create, 1, 5, writeFails("no", model.AlreadyExists)), created}, pre},
