@@ -88,34 +88,34 @@ func acknowledgedAt(returned int64) model.Operation {
 }
 
 func TestInformersConverge(t *testing.T) {
-	for _, row := range []struct {
-		name    string
-		scope   model.Scope
-		objects []int64
-		rv      int64
-		quiet   int64
-		broken  guarantees
-	}{
-		{"everything", model.Scope{}, []int64{15, 9}, 15, 5_000_000_000, nil},
-		{"in any order", model.Scope{}, []int64{9, 15}, 15, 5_000_000_000, nil},
-		{"within its scope", model.Scope{Namespace: "a"}, []int64{15}, 15, 5_000_000_000, nil},
-		{"at the last change to its scope", model.Scope{Namespace: "b"}, []int64{9}, 9, 5_000_000_000, nil},
-		{"at the RV of a bookmark", model.Scope{}, []int64{15, 9}, 20, 5_000_000_000, nil},
-		{"at an unknown RV", model.Scope{}, []int64{15, 9}, 0, 5_000_000_000, nil},
-		{"no time to converge", model.Scope{}, nil, 15, 4_999_999_999, nil},
-		{"one missing", model.Scope{}, []int64{9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"a deleted object", model.Scope{}, []int64{15, 4, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"a stale object", model.Scope{}, []int64{7, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"at an RV below its state", model.Scope{}, []int64{15, 9}, 14, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"at an RV below the last deletion in its scope", model.Scope{Namespace: "a", Name: "y"}, nil, 11, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"at an RV ahead of etcd", model.Scope{}, []int64{15, 9}, 21, 5_000_000_000, guarantees{linearizability.Converged}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: row.rv}
-			for _, rv := range row.objects {
-				informer.Objects = append(informer.Objects, *objectAt(rv))
-			}
-			judge(t, &model.History{Truth: shortTruth(), Informers: []model.Informer{informer}, End: row.quiet}, row.broken)
-		})
+	broken := guarantees{linearizability.Converged}
+	informer := func(scope model.Scope, rv int64, objects ...int64) model.Informer {
+		i := model.Informer{Client: "i1", Server: "s1", Scope: scope, LastSyncRV: rv}
+		for _, rv := range objects {
+			i.Objects = append(i.Objects, *objectAt(rv))
+		}
+		return i
 	}
+	history := func(i model.Informer) *model.History {
+		return &model.History{Truth: shortTruth(), Informers: []model.Informer{i}, End: 5 * second}
+	}
+	all := model.Scope{}
+	judgeEach(t, []historyRow[model.Informer]{
+		{"everything", informer(all, 15, 15, 9), nil},
+		{"in any order", informer(all, 15, 9, 15), nil},
+		{"within its scope", informer(model.Scope{Namespace: "a"}, 15, 15), nil},
+		{"at the last change to its scope", informer(model.Scope{Namespace: "b"}, 9, 9), nil},
+		{"at the RV of a bookmark", informer(all, 20, 15, 9), nil},
+		{"at an unknown RV", informer(all, 0, 15, 9), nil},
+
+		{"one missing", informer(all, 15, 9), broken},
+		{"a deleted object", informer(all, 15, 15, 4, 9), broken},
+		{"a stale object", informer(all, 15, 7, 9), broken},
+		{"at an RV below its state", informer(all, 14, 15, 9), broken},
+		{"at an RV below the last deletion in its scope", informer(model.Scope{Namespace: "a", Name: "y"}, 11), broken},
+		{"at an RV ahead of etcd", informer(all, 21, 15, 9), broken},
+	}, history)
+	early := history(informer(all, 15))
+	early.End--
+	judge(t, early, nil) // no time to converge
 }

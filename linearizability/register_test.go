@@ -14,10 +14,12 @@ import (
 )
 
 // on builds operations on one object, a/x.
-func on(kind model.Kind, call, returned int64, change func(*model.Operation)) model.Operation {
+func on(kind model.Kind, call, returned int64, changes ...func(*model.Operation)) model.Operation {
 	op := model.Operation{Client: "c1", Server: "s1", Kind: kind, Call: call, Return: returned, RV: model.RVUnset,
 		Scope: model.Scope{Namespace: "a", Name: "x"}}
-	change(&op)
+	for _, change := range changes {
+		change(&op)
+	}
 	return op
 }
 
@@ -27,33 +29,22 @@ func writes(value string, rv int64) func(*model.Operation) {
 	}
 }
 
-func writesIf(precondition int64, value string, rv int64) func(*model.Operation) {
-	return func(op *model.Operation) {
-		writes(value, rv)(op)
-		op.Precondition = precondition
-	}
-}
-
 func fails(code model.Code) func(*model.Operation) {
 	return func(op *model.Operation) { op.Err = code }
 }
 
-func writeFails(value string, code model.Code) func(*model.Operation) {
-	return func(op *model.Operation) {
-		writes(value, 0)(op)
-		op.Err = code
-	}
+// ifAt requires that the object is at an RV, ifUID that it has a UID.
+func ifAt(rv int64) func(*model.Operation) {
+	return func(op *model.Operation) { op.Precondition = rv }
 }
 
-func conflicts(precondition int64) func(*model.Operation) {
+func ifUID(uid string) func(*model.Operation) {
 	return func(op *model.Operation) {
-		writes("lost", 0)(op)
-		op.Precondition, op.Err = precondition, model.Conflict
+		if op.Object == nil {
+			op.Object = &model.Object{Namespace: "a", Name: "x"}
+		}
+		op.Object.UID = uid
 	}
-}
-
-func deletesIf(precondition int64, code model.Code) func(*model.Operation) {
-	return func(op *model.Operation) { op.Precondition, op.Err = precondition, code }
 }
 
 // by returns an operation of a client other than c1.
@@ -122,58 +113,59 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 1, 5, fails(model.NotFound))}, nil},
 		{"reads with only an RV", []model.Operation{created, updated4, on(model.Get, 35, 45, withRV(2)), on(model.Get, 45, 46, withRV(4))}, nil},
 		{"reads of unknown outcome say nothing", []model.Operation{created, on(model.Get, 22, 25, fails(model.Unknown))}, nil},
-		{"preconditions met", []model.Operation{created, on(model.Update, 30, 40, writesIf(2, "v4", 4)),
-			on(model.Update, 42, 45, conflicts(2))}, nil},
+		{"preconditions met", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 4), ifAt(2)),
+			on(model.Update, 42, 45, writes("lost", 0), ifAt(2), fails(model.Conflict))}, nil},
 		{"a deletion without an RV", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)), created10,
 			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
 		{"an update of unknown outcome that took effect late", []model.Operation{created,
-			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), on(model.Get, 35, 36, reads("v2", 2)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
-		{"an update of unknown outcome that took effect after an acknowledged write", []model.Operation{created, on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
+			on(model.Update, 25, 26, writes("v4", 0), fails(model.Unknown)), on(model.Get, 35, 36, reads("v2", 2)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
+		{"an update of unknown outcome that took effect after an acknowledged write", []model.Operation{created, on(model.Update, 25, 26, writes("v4", 0), fails(model.Unknown)),
 			elsewhere(3, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, nil},
 		{"a read called at the time another client's later write returned", []model.Operation{created,
-			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), by("c9", elsewhere(5, 30, 40)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
-		{"an update of unknown outcome that never took effect", []model.Operation{created, on(model.Update, 25, 26, writeFails("v3", model.Unknown))}, nil},
+			on(model.Update, 25, 26, writes("v4", 0), fails(model.Unknown)), by("c9", elsewhere(5, 30, 40)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
+		{"an update of unknown outcome that never took effect", []model.Operation{created, on(model.Update, 25, 26, writes("v3", 0), fails(model.Unknown))}, nil},
 		{"an update that never returned", []model.Operation{created, on(model.Update, 25, model.Pending, writes("v4", 0)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
 		{"a deletion of unknown outcome that took effect", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)), created10,
 			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
 		{"deletions of unknown outcome, one of which took effect", []model.Operation{created, on(model.Delete, 22, 23, fails(model.Unknown)), updated4,
 			on(model.Delete, 42, 43, fails(model.Unknown)), updated6, on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
 		{"a deletion of unknown outcome whose precondition held", []model.Operation{updated6, on(model.Delete, 3, 4, fails(model.Unknown)),
-			on(model.Delete, 62, 63, deletesIf(6, model.Unknown)), created10}, nil},
-		{"a deletion of unknown outcome whose precondition failed", []model.Operation{updated6, on(model.Delete, 62, 63, deletesIf(4, model.Unknown)),
-			on(model.Delete, 70, 80, deletesIf(6, model.OK)), created10}, nil},
+			on(model.Delete, 62, 63, ifAt(6), fails(model.Unknown)), created10}, nil},
+		{"a deletion of unknown outcome whose precondition failed", []model.Operation{updated6, on(model.Delete, 62, 63, ifAt(4), fails(model.Unknown)),
+			on(model.Delete, 70, 80, ifAt(6)), created10}, nil},
 		{"a deletion without an RV after one of unknown outcome", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)),
 			on(model.Delete, 70, 80, withRV(0)), created10, on(model.Get, 65, 66, reads("v6", 6))}, nil},
 		{"a deletion before the call of the only delete, of unknown outcome", []model.Operation{updated6, created10,
 			on(model.Delete, 102, 103, fails(model.Unknown))}, nil},
 		{"a deletion before the call of the only delete, a refused one", []model.Operation{updated6, created10,
-			on(model.Delete, 102, 103, deletesIf(9, model.Conflict))}, nil},
+			on(model.Delete, 102, 103, ifAt(9), fails(model.Conflict))}, nil},
 		{"a read at the time another client's write returned", []model.Operation{created, updated4,
 			by("c9", on(model.Get, 40, 41, reads("v2", 2)))}, nil},
 		{"a read at the time a write of the same client returned, which has concurrent operations", []model.Operation{created, updated4,
 			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
 		{"deletions of unknown outcome, recorded out of order", []model.Operation{updated6, on(model.Delete, 110, 111, fails(model.Unknown)),
 			on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
-		{"failures that depend on the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
-			on(model.Update, 82, 85, writeFails("no", model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
-		{"an update of a deleted object that conflicts", []model.Operation{created, updated4, updated6, deleted, on(model.Update, 82, 85, conflicts(6)), created10}, nil},
-		{"failures that do not depend on the state", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
-			on(model.Update, 22, 25, writeFails("no", model.TooMany)), on(model.Update, 22, 25, writeFails("no", model.Conflict))}, nil},
+		{"failures that depend on the state", []model.Operation{created, on(model.Create, 22, 25, writes("no", 0), fails(model.AlreadyExists)), deleted,
+			on(model.Update, 82, 85, writes("no", 0), fails(model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
+		{"an update of a deleted object that conflicts", []model.Operation{created, updated4, updated6, deleted,
+			on(model.Update, 82, 85, writes("lost", 0), ifAt(6), fails(model.Conflict)), created10}, nil},
+		{"failures that do not depend on the state", []model.Operation{created, on(model.Update, 22, 25, writes("no", 0), fails(model.Unavailable)),
+			on(model.Update, 22, 25, writes("no", 0), fails(model.TooMany)), on(model.Update, 22, 25, writes("no", 0), fails(model.Conflict))}, nil},
 
 		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
 		{"a stale read at the time the client's own write returned", []model.Operation{created, updated4,
 			on(model.Get, 40, 41, reads("v2", 2))}, lin},
 		{"a read that misses an update of unknown outcome that others observed", []model.Operation{created,
-			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), by("c9", on(model.Get, 35, 36, reads("v4", 4))), on(model.Get, 45, 46, reads("v2", 2))}, lin},
+			on(model.Update, 25, 26, writes("v4", 0), fails(model.Unknown)), by("c9", on(model.Get, 35, 36, reads("v4", 4))), on(model.Get, 45, 46, reads("v2", 2))}, lin},
 		{"a read that misses an update of unknown outcome before an acknowledged write", []model.Operation{created,
-			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
+			on(model.Update, 25, 26, writes("v4", 0), fails(model.Unknown)), elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
 		{"a read that misses a deletion of unknown outcome before an acknowledged write", []model.Operation{updated6,
 			on(model.Delete, 62, 63, fails(model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown)), elsewhere(9, 65, 68), on(model.Get, 70, 71, reads("v6", 6)), created10}, lin},
 		{"a read that misses an unrecorded change before an acknowledged write", []model.Operation{created,
 			elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
 		{"a read of a change after a write that was called later", []model.Operation{created, on(model.Get, 22, 25, reads("v6", 6)), elsewhere(5, 30, 40)}, lin},
 		{"NotFound despite an update of unknown outcome before an acknowledged write", []model.Operation{
-			on(model.Create, 1, 2, writeFails("v2", model.Unknown)), elsewhere(3, 10, 20), on(model.Delete, 22, 25, fails(model.NotFound))}, pre},
+			on(model.Create, 1, 2, writes("v2", 0), fails(model.Unknown)), elsewhere(3, 10, 20), on(model.Delete, 22, 25, fails(model.NotFound))}, pre},
 		{"a stale read with only an RV", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
 		{"a read of a future change", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
 		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},
@@ -185,20 +177,20 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"an acknowledged write at another RV", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 5))}, lin},
 		{"an acknowledged deletion lost", []model.Operation{created, on(model.Delete, 30, 40, withRV(3))}, lin},
 		{"one deletion acknowledged twice", []model.Operation{deleted, on(model.Delete, 70, 80, withRV(8))}, lin},
-		{"an acknowledged deletion whose precondition failed", []model.Operation{updated6, on(model.Delete, 70, 80, deletesIf(4, model.OK)), created10}, lin},
+		{"an acknowledged deletion whose precondition failed", []model.Operation{updated6, on(model.Delete, 70, 80, ifAt(4)), created10}, lin},
 		{"two acknowledged deletions of one object", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)),
 			on(model.Delete, 70, 80, withRV(0)), created10}, lin},
-		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Unavailable))}, lin},
-		{"a write with Conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
+		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 0), fails(model.Unavailable))}, lin},
+		{"a write with Conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 0), fails(model.Conflict))}, pre},
 		{"a deletion with NotFound took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},
-		{"a precondition ignored", []model.Operation{created, on(model.Update, 30, 40, writesIf(1, "v4", 4))}, pre},
+		{"a precondition ignored", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 4), ifAt(1))}, pre},
 		{"an update of a missing object", []model.Operation{on(model.Update, 1, 2, writes("v2", 2))}, pre},
 		{"a create of an existing object", []model.Operation{created, on(model.Create, 30, 40, writes("v4", 4))}, pre},
-		{"a Conflict without a reason", []model.Operation{created, on(model.Update, 22, 25, conflicts(2)), updated4}, pre},
-		{"AlreadyExists for a missing object", []model.Operation{on(model.Create, 1, 5, writeFails("no", model.AlreadyExists)), created}, pre},
+		{"a Conflict without a reason", []model.Operation{created, on(model.Update, 22, 25, writes("lost", 0), ifAt(2), fails(model.Conflict)), updated4}, pre},
+		{"AlreadyExists for a missing object", []model.Operation{on(model.Create, 1, 5, writes("no", 0), fails(model.AlreadyExists)), created}, pre},
 		{"NotFound for an existing object", []model.Operation{created, on(model.Delete, 22, 25, fails(model.NotFound)), updated4}, pre},
 		{"both a stale read and a lost write", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2)),
-			on(model.Update, 50, 60, writes("v5", 5)), on(model.Update, 45, 46, writeFails("v10", model.Conflict))},
+			on(model.Update, 50, 60, writes("v5", 5)), on(model.Update, 45, 46, writes("v10", 0), fails(model.Conflict))},
 			guarantees{linearizability.Linearizable, linearizability.Preconditions}},
 	}, registerHistory)
 }
@@ -208,7 +200,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
 	lin := guarantees{linearizability.Linearizable}
 	judgeChanges(t, func() *model.History {
-		return registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
+		return registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 25, 26, writes("v4", 0), fails(model.Unknown)),
 			on(model.Get, 45, 46, reads("v2", 2)), on(model.Create, 90, 100, writes("v10", 10))})
 	}, []historyRow[func(*model.History)]{
 		{"nothing known", func(*model.History) {}, nil},
@@ -301,33 +293,25 @@ func historyWithUID(uid string, ops ...model.Operation) *model.History {
 // of a real cluster may, no precondition failed.
 func TestPreconditionsOnUIDs(t *testing.T) {
 	for uid, broken := range map[string]guarantees{"": nil, "wanted": nil, "another": {linearizability.Preconditions}} {
-		judge(t, historyWithUID(uid, on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 70, 80, func(op *model.Operation) {
-			op.ResultRV, op.Object = 8, &model.Object{Namespace: "a", Name: "x", UID: "wanted"}
-		}), on(model.Create, 90, 100, writes("v10", 10))), broken)
+		judge(t, historyWithUID(uid, on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 70, 80, withRV(8), ifUID("wanted")),
+			on(model.Create, 90, 100, writes("v10", 10))), broken)
 	}
 }
 
 // TestAConflictByUID has an update with the RV of the current object and the UID of the one before.
 func TestAConflictByUID(t *testing.T) {
 	for uid, broken := range map[string]guarantees{"gone": nil, "now": {linearizability.Preconditions}, "": {linearizability.Preconditions}} {
-		judge(t, historyWithUID("now", on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 22, 25, func(op *model.Operation) {
-			conflicts(2)(op)
-			op.Object.UID = uid
-		}), on(model.Update, 30, 40, writes("v4", 4))), broken)
+		judge(t, historyWithUID("now", on(model.Create, 10, 20, writes("v2", 2)),
+			on(model.Update, 22, 25, writes("lost", 0), ifAt(2), ifUID(uid), fails(model.Conflict)), on(model.Update, 30, 40, writes("v4", 4))), broken)
 	}
 }
 
 // TestADeletionIsOfTheObjectWithTheUID has a delete of unknown outcome whose UID no stored
 // object has any more, before one that deletes the object recreated under the same name.
 func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
-	requires := func(uid string) func(*model.Operation) {
-		return func(op *model.Operation) {
-			op.Object, op.Err = &model.Object{Namespace: "a", Name: "x", UID: uid}, model.Unknown
-		}
-	}
-	deleted := on(model.Delete, 64, 65, requires("now"))
+	deleted := on(model.Delete, 64, 65, ifUID("now"), fails(model.Unknown))
 	for _, uid := range []string{"gone", "now"} {
-		judge(t, historyWithUID("now", on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 62, 63, requires(uid)), deleted,
+		judge(t, historyWithUID("now", on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 62, 63, ifUID(uid), fails(model.Unknown)), deleted,
 			on(model.Create, 90, 100, writes("v10", 10))), nil)
 	}
 }
@@ -355,7 +339,7 @@ func TestAWriteThatTookEffectTwice(t *testing.T) {
 		{"a touch that was refused", []model.Operation{touch(fails(model.Unavailable))}, "", lin},
 		{"a touch of unknown outcome, of another object than before", []model.Operation{touch(fails(model.Unknown))}, "node-1", lin},
 	} {
-		for _, update := range []model.Operation{on(model.Update, 30, 40, writeFails("v4", model.Unknown)), on(model.Update, 30, 40, writes("v4", 4))} {
+		for _, update := range []model.Operation{on(model.Update, 30, 40, writes("v4", 0), fails(model.Unknown)), on(model.Update, 30, 40, writes("v4", 4))} {
 			t.Run(row.name+", "+update.Outcome(), func(t *testing.T) {
 				truth := registerTruth()
 				truth.Changes[2].Object.Value, truth.Changes[2].Object.Node = "v4", row.node
@@ -423,7 +407,7 @@ func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 		on(model.Get, 62, 63, reads("v6", 6)), on(model.Get, 82, 83, fails(model.NotFound)), on(model.Create, 90, 100, writes("v10", 10)))
 	judge(t, registerHistory(slices.Clone(ops)), nil)
 	for range 40 {
-		ops = append(ops, on(model.Delete, 63, 64, deletesIf(6, model.Unknown)), on(model.Delete, 43, 44, deletesIf(4, model.Unknown)))
+		ops = append(ops, on(model.Delete, 63, 64, ifAt(6), fails(model.Unknown)), on(model.Delete, 43, 44, ifAt(4), fails(model.Unknown)))
 	}
 	judge(t, registerHistory(append(ops, on(model.Get, 102, 103, reads("v6", 6)))), guarantees{linearizability.Linearizable})
 }
@@ -431,7 +415,7 @@ func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 // TestUnknownDeletionsKeepTheirPreconditions has two deletions, of which the delete
 // that was called first can only have made the second.
 func TestUnknownDeletionsKeepTheirPreconditions(t *testing.T) {
-	h := registerHistory([]model.Operation{on(model.Delete, 1, 2, deletesIf(10, model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown))})
+	h := registerHistory([]model.Operation{on(model.Delete, 1, 2, ifAt(10), fails(model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown))})
 	h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: 11, Deleted: true, Object: h.Truth.Changes[4].Object})
 	judge(t, h, nil)
 }
