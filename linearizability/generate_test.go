@@ -36,6 +36,9 @@ type world struct {
 	streams  []*openStream
 	// followers are the clients that follow the list-watch protocol.
 	followers []*follower
+	// indexed is the store of the first changes, most of the time of all.
+	indexed *model.Store
+	changes int
 }
 
 // server is one cache: its position in etcd's history, and the start of its window.
@@ -223,7 +226,12 @@ func (w *world) server() *server {
 	return s
 }
 
-func (w *world) store() *model.Store { return model.NewStore(&w.h.Truth) }
+func (w *world) store() *model.Store {
+	if w.indexed == nil || w.changes < len(w.h.Truth.Changes) {
+		w.indexed, w.changes = model.NewStore(&w.h.Truth), len(w.h.Truth.Changes)
+	}
+	return w.indexed
+}
 
 func (w *world) get() {
 	key, s := w.key(), w.server()

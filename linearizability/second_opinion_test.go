@@ -337,16 +337,18 @@ var aboutOneStream = guarantees{linearizability.Ordered, linearizability.Unique,
 var aboutOneList = guarantees{linearizability.ExactState, linearizability.MostRecent, linearizability.NotOlderThan,
 	linearizability.Exact, linearizability.Any, linearizability.Paged}
 
-// compareOpinions requires that the oracle and the second opinion accept the same
-// streams and lists, and returns how many they accepted and rejected.
-func compareOpinions(t require.TestingT, h *model.History) (accepted, rejected int) {
-	config := lenient()
+// compareOpinions requires that the oracle's walk and its search accept the same streams, and
+// the second opinion the same streams and lists, and returns how many they accepted and
+// rejected.
+func compareOpinions(t require.TestingT, h *model.History) (verdict linearizability.Verdict, accepted, rejected int) {
+	config := searching()
 	config.ViolationsPerSource = 0
-	verdict := linearizability.Check(h, config)
+	verdict = linearizability.Check(h, config)
+	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Violations)
 	streams, lists := map[int]error{}, map[int]error{}
 	for _, violation := range verdict.Violations {
 		if violation.Guarantee == linearizability.Revision {
-			return 0, 0 // without an order there is no opinion
+			return verdict, 0, 0 // without an order there is no opinion
 		}
 		if slices.Contains(aboutOneStream, violation.Guarantee) {
 			if of := violation.Witness.Stream; of != nil {
@@ -376,31 +378,47 @@ func compareOpinions(t require.TestingT, h *model.History) (accepted, rejected i
 			count(opinion.allowsList(op), lists[op.ID], fmt.Sprintf("operation %d", op.ID))
 		}
 	}
-	return accepted, rejected
+	return verdict, accepted, rejected
 }
 
-func TestTheSecondOpinionAgrees(t *testing.T) {
+// TestAllOpinionsAgree is the property that defines the linear-time rules: on every small
+// history that can be drawn, sound, edited or distorted, they accept exactly the streams that
+// the specification allows, and that are as published.
+func TestAllOpinionsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		compareOpinions(t, drawHistory(t, 50, 1, 3))
+		c := rapidChooser{t}
+		h := generate(c, rapid.IntRange(1, 80).Draw(t, "steps"))
+		for range rapid.IntRange(0, 2).Draw(t, "edits") {
+			kind := rapid.SampledFrom(certain).Draw(t, "edit")
+			kind.inflict(c, h)
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "distortions") {
+			distort(c, h)
+		}
+		compareOpinions(t, h)
 	})
 }
 
-// TestTheSecondOpinionAgreesOnMany requires that both have much to accept and much to
-// reject.
-func TestTheSecondOpinionAgreesOnMany(t *testing.T) {
-	accepted, rejected := 0, 0
+// TestAllOpinionsAgreeOnMany covers more than rapid can in the time, and requires that all
+// have much to accept and much to reject.
+func TestAllOpinionsAgreeOnMany(t *testing.T) {
+	outcomes, searched, accepted, rejected := map[linearizability.Outcome]int{}, 0, 0, 0
 	for seed := range uint64(1500) {
-		c := randomChooser{rand.New(rand.NewPCG(seed, 4))}
-		h := generate(c, 50)
-		if seed%2 == 0 {
+		c := randomChooser{rand.New(rand.NewPCG(seed, 3))}
+		h := generate(c, 60)
+		if seed%3 > 0 {
 			certain[c.below(len(certain))].inflict(c, h)
 		}
-		for range c.below(4) {
+		for range c.below(5) {
 			distort(c, h)
 		}
-		a, r := compareOpinions(t, h)
-		accepted, rejected = accepted+a, rejected+r
+		verdict, a, r := compareOpinions(t, h)
+		accepted, rejected, searched = accepted+a, rejected+r, searched+verdict.Counts.Searched
+		outcomes[verdict.Outcome]++
 	}
+	require.Greater(t, searched, 5000)
+	require.Greater(t, outcomes[linearizability.Failed], 400)
+	require.Greater(t, outcomes[linearizability.Passed], 100)
 	require.Greater(t, accepted, 5000)
 	require.Greater(t, rejected, 500)
 }
