@@ -57,12 +57,7 @@ func judgeEnds(f *facts, out *findings) {
 // failureOf returns the index of the first ERROR event, -1 if there is none. The client
 // may have been the one to close the stream after it.
 func failureOf(s *model.Stream) int {
-	for i := range s.Events {
-		if s.Events[i].Type == model.Error {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.Events, func(e model.Event) bool { return e.Type == model.Error })
 }
 
 // judgeEnded judges a stream that its server ended.

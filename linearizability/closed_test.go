@@ -84,21 +84,21 @@ func TestEndsOfStreams(t *testing.T) {
 	}
 }
 
+// creations returns a truth in which each revision from 2 to the last one creates an object.
+func creations(last int64) model.Truth {
+	truth := model.Truth{Revision: last}
+	for rv := int64(2); rv <= last; rv++ {
+		truth.Changes = append(truth.Changes, model.Change{RV: rv, Object: model.Object{Name: fmt.Sprint("o", rv), Value: fmt.Sprint("v", rv)}})
+	}
+	return truth
+}
+
 // TestEndOfAConsumerThatFellBehind has a stream that its server ended while a number of
 // committed changes had not been delivered.
 func TestEndOfAConsumerThatFellBehind(t *testing.T) {
 	history := func(changes int, stream model.Stream) *model.History {
-		h := &model.History{Healed: 1e12, End: 1e12}
-		for rv := int64(2); rv < int64(changes)+2; rv++ {
-			h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: rv, Object: model.Object{Name: fmt.Sprint("o", rv), Value: "v"}})
-			h.Truth.Revision = rv
-		}
 		stream.ID, stream.Client, stream.Server, stream.RV, stream.Reason, stream.Closed = 1, "c1", "s1", 1, model.ClosedByServer, 5000
-		for i := range stream.Events {
-			stream.Events[i].Object.RV = stream.Events[i].RV
-		}
-		h.Streams = []model.Stream{stream}
-		return h
+		return &model.History{Truth: creations(int64(changes) + 1), Streams: []model.Stream{stream}, Healed: 1e12, End: 1e12}
 	}
 	const backlog = linearizability.MinBacklog
 	for _, row := range []struct {
@@ -128,20 +128,16 @@ func TestEndOfAConsumerThatFellBehind(t *testing.T) {
 // after it opened. What was dispatched before that cannot be waiting any more.
 func TestWhatArrivedHasLeftTheQueue(t *testing.T) {
 	history := func(last int64) *model.History {
-		h := &model.History{Healed: 1e12, End: 1e12}
+		h := &model.History{Truth: creations(24), Healed: 1e12, End: 1e12}
 		stream := model.Stream{ID: 1, Client: "c1", Server: "s1", RV: 1, Call: 5, Return: 6, Closed: 5000, Reason: model.ClosedByServer}
-		for rv := int64(2); rv < 25; rv++ {
-			object := model.Object{Name: fmt.Sprint("o", rv), Value: fmt.Sprint("v", rv)}
-			h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: rv, Object: object})
-			h.Operations = append(h.Operations, model.Operation{ID: int(rv), Client: "c2", Server: "s1", Kind: model.Create, Object: &object,
+		for change := range model.Each(h.Truth.Changes) {
+			rv, object := change.RV, change.Object
+			h.Operations = append(h.Operations, model.Operation{ID: int(rv), Client: "c2", Server: "s1", Kind: model.Create, Object: &change.Object,
 				Call: 10 * rv, Return: 10*rv + 5, ResultRV: rv, Scope: model.Scope{Name: object.Name}})
-			if rv <= last {
-				arrived := object
-				arrived.RV = rv
-				stream.Events = append(stream.Events, model.Event{Stream: 1, Time: 10*rv + 9, Type: model.Added, RV: rv, Object: &arrived})
+			if object.RV = rv; rv <= last {
+				stream.Events = append(stream.Events, model.Event{Stream: 1, Time: 10*rv + 9, Type: model.Added, RV: rv, Object: &object})
 			}
 		}
-		h.Truth.Revision = 24
 		h.Streams = []model.Stream{stream}
 		return h
 	}

@@ -206,7 +206,10 @@ func (s *slicer) watch(of *model.Stream) {
 		last = len(of.Events) - 1
 	}
 	first := max(0, last-sliceEvents)
-	block := s.block(of)
+	_, block := of.Beginning()
+	if of.Mark() >= 0 {
+		block-- // the mark is an event of its own
+	}
 	if block > 0 && block <= last {
 		s.client(of, of.Events[block-1].Time, "has received the initial state, "+model.Plural(block, "event"), "")
 		first = max(first, block)
@@ -225,17 +228,6 @@ func (s *slicer) watch(of *model.Stream) {
 	if of.Closed <= s.when {
 		s.end(of)
 	}
-}
-
-// block returns the number of initial events of a stream.
-func (s *slicer) block(of *model.Stream) int {
-	if !of.Watch().HasBlock() {
-		return 0
-	}
-	if mark := of.Mark(); mark >= 0 {
-		return mark
-	}
-	return addedFirst(of)
 }
 
 // missing adds that an owed event never arrived, or arrived too late.

@@ -57,14 +57,6 @@ func lastEvent(s *model.Stream) *model.Event {
 	return nil
 }
 
-// addedFirst returns how many ADDED events a stream begins with.
-func addedFirst(s *model.Stream) int {
-	if i := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.Type != model.Added }); i >= 0 {
-		return i
-	}
-	return len(s.Events)
-}
-
 // owedAt returns the transition that a stream is owed for the change at rv, if any.
 func (e *Explainer) owedAt(s *model.Stream, rv int64) []model.Transition {
 	return e.store.Owed(s.Scope, s.Selector, rv-1, rv)
@@ -75,7 +67,7 @@ func beginning(s *model.Stream) string {
 	if s.Err != model.OK || !s.Watch().HasBlock() {
 		return ""
 	}
-	count := addedFirst(s)
+	_, count := s.Beginning()
 	if mark := s.Mark(); mark >= 0 {
 		were := "were"
 		if mark == 1 {
@@ -160,15 +152,10 @@ func distinct(rvs []int64) []int64 {
 	return kept
 }
 
-// startOf returns the RV that a stream starts after, if it is certain.
-func startOf(s *model.Stream) (int64, bool) {
-	if !s.Watch().HasBlock() {
-		return s.RV, true
-	}
-	if mark := s.Mark(); mark >= 0 {
-		return s.Events[mark].RV, true
-	}
-	return 0, false
+// startOf returns the RV that a stream starts after, and whether it is certain.
+func startOf(s *model.Stream) (rv int64, known bool) {
+	rv, _ = s.Beginning()
+	return rv, !s.Watch().HasBlock() || s.Mark() >= 0
 }
 
 // maker returns the operation that made the change at rv, nil if no recorded one is
