@@ -49,7 +49,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Check judges a history by all Rules. It does not change it.
+// Check judges a history by all Guarantees. It does not change it.
 func Check(history *model.History, config Config) Verdict {
 	f := newFacts(history, config)
 	out := findings{most: config.ViolationsPerSource}

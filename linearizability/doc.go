@@ -8,7 +8,8 @@
 // A rule reports only what no correct server can do, whatever the faults. Where the
 // history does not decide, the rule reports nothing, and its comment says so.
 //
-//   - rules.go: all rules, with their sources and what they catch; start here
+//   - guarantees.go: all guarantees, with their sources and what is reported; start here
+//   - rules.go: their order, and the passes that check them
 //   - check.go: [Check], which derives the facts and applies the rules
 //   - facts.go: what rules judge by: the store, bounds on etcd's revision over time
 //     (bounds.go), which change each write made (claims.go, deletions.go), the events
@@ -17,7 +18,7 @@
 //     its cache held and when it was replaced (windows.go)
 //   - codes.go, violation.go, render.go: what can be wrong, the values that prove it,
 //     and the messages made from them; report.go: the same for files
-//   - guarantees.go, verdict.go, counts.go: what [Check] returns
+//   - verdict.go, counts.go: what [Check] returns
 //   - register.go: Linearizable and Preconditions, by porcupine, and conflicts that no
 //     precondition explains; picture.go: porcupine's visualisation
 //   - gets.go, lists.go, pages.go, refusals.go, unrefused.go, closed.go, resume.go,

@@ -12,7 +12,7 @@ type findings struct {
 	// 0 for all.
 	most         int
 	violations   []Violation
-	observations []Observation
+	observations []Violation
 	// reasons are why something could not be decided.
 	reasons []Reason
 	// judged counts what was judged; slowest is the longest that anything with a bound

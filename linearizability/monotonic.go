@@ -167,7 +167,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 		case l.asks == anyState && f.shows(l, anywhere[i]):
 			if out.judged.TimeTravels++; v.travels < f.config.ViolationsPerSource || f.config.ViolationsPerSource == 0 {
 				v.travels++
-				out.observations = append(out.observations, Observation{TimeTravel, wentBack, l.witness(anywhere[i])})
+				out.observations = append(out.observations, Violation{Guarantee: TimeTravel, Code: wentBack, Witness: l.witness(anywhere[i])})
 			}
 		}
 	}

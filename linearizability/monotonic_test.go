@@ -108,8 +108,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 			require.Equal(t, row.travels, verdict.Counts.TimeTravels)
 			require.Len(t, verdict.Observations, row.travels)
 			for _, observation := range verdict.Observations {
-				require.Same(t, linearizability.TimeTravel, observation.Phenomenon)
-				require.Contains(t, observation.String(), "TimeTravel: ")
+				require.ErrorIs(t, observation, linearizability.TimeTravel)
+				require.ErrorContains(t, observation, "TimeTravel: ")
 				require.Equal(t, []int64{15}, observation.Witness.RVs)
 			}
 		})

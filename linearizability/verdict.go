@@ -22,11 +22,11 @@ const (
 // Verdict is the result of checking one history.
 type Verdict struct {
 	Outcome Outcome
-	// Violations are in the order of Rules and, for one guarantee, in the order of
+	// Violations are in the order of Guarantees and, for one guarantee, in the order of
 	// the history.
 	Violations []Violation
 	// Observations break no guarantee, and do not affect the outcome.
-	Observations []Observation
+	Observations []Violation
 	// Margins say how close the history came to the bounds on latency.
 	Margins []Margin
 	// Reasons say why the verdict is inconclusive, or what a failed verdict leaves

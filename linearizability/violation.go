@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Violation is a broken guarantee and the witness that proves it.
+// Violation is a broken guarantee and the witness that proves it, or one of an observation.
 type Violation struct {
 	Guarantee *Guarantee
 	Code      *Code
@@ -31,19 +31,6 @@ func (v Violation) Sentence() string { return v.Code.plain(&v.Witness) }
 
 // Unwrap returns the guarantee.
 func (v Violation) Unwrap() error { return v.Guarantee }
-
-// Observation is a phenomenon and the witness of it.
-type Observation struct {
-	Phenomenon *Phenomenon
-	Code       *Code
-	Witness    Witness
-}
-
-// String returns the phenomenon's name, what was observed, and the phenomenon in a
-// sentence.
-func (o Observation) String() string {
-	return fmt.Sprintf("%s: %s (%s)", o.Phenomenon.Name, o.Code.text(&o.Witness), o.Phenomenon)
-}
 
 // Witness is the smallest part of a history that proves a violation. It points
 // into the history and must not be changed. Each code uses some of its fields.

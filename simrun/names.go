@@ -170,8 +170,8 @@ func noSuchCommand(root *cobra.Command, arguments []string) error {
 
 // guaranteeNames are the oracle's guarantees, and the one that a run ends.
 func guaranteeNames() (list []named) {
-	for _, rule := range linearizability.Rules {
-		if g := rule.Guarantee; g != nil && !slices.ContainsFunc(list, func(n named) bool { return n.name == g.Name }) {
+	for _, g := range linearizability.Guarantees {
+		if !g.Observed() {
 			list = append(list, named{g.Name, g.Error()})
 		}
 	}

@@ -162,7 +162,7 @@ func (r *Run) Judge() Verdict {
 		v.Violations = explain.New(r.History).Reports(found.Violations, maxViolations)
 	}
 	for _, observation := range found.Observations {
-		v.Observations = append(v.Observations, observation.String())
+		v.Observations = append(v.Observations, observation.Error())
 	}
 	v.Reasons = append(r.doubts(), found.Reasons...)
 	v.Reason = linearizability.Joined(v.Reasons)

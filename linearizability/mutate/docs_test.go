@@ -23,28 +23,36 @@ const (
 	end      = "<!-- The end of the tables. -->\n"
 )
 
-// tables renders the rules for the documentation, each with the tests that fail when
+// headings are those of the tables, by the first guarantee in each.
+var headings = map[string]string{
+	"Linearizable":  "The store",
+	"Isolated":      "One stream",
+	"Exact-state":   "Lists and gets",
+	"Resumable":     "One client, across its streams and reads",
+	"Unblocked":     "After faults have healed",
+	"InternalError": "Error responses",
+	"Answered":      "While nothing is wrong",
+}
+
+// tables renders the guarantees for the documentation, each with the tests that fail when
 // its code is broken.
 func tables() string {
 	var b strings.Builder
-	about := ""
-	for i := range linearizability.Rules {
-		rule := &linearizability.Rules[i]
-		if rule.About != about {
-			about = rule.About
+	for _, g := range linearizability.Guarantees {
+		if about := headings[g.Name]; about != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n| guarantee | source | what it catches | test that shows it red |\n|---|---|---|---|\n", about)
 		}
-		name := rule.Name()
 		var tests []string
 		for _, m := range mutants {
-			if test := "`" + m.test + "`"; m.guarantee == name && !slices.Contains(tests, test) {
+			if test := "`" + m.test + "`"; m.guarantee == g.Name && !slices.Contains(tests, test) {
 				tests = append(tests, test)
 			}
 		}
-		if rule.Guarantee == nil {
+		name := g.Name
+		if g.Observed() {
 			name += " (an observation)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, rule.Source, rule.Catches, strings.Join(tests, ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, g.Source, g.Catches, strings.Join(tests, ", "))
 	}
 	return b.String() + "\n"
 }

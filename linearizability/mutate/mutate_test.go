@@ -13,8 +13,8 @@ import (
 
 func TestEachRuleHasAMutant(t *testing.T) {
 	var names []string
-	for i := range linearizability.Rules {
-		names = append(names, linearizability.Rules[i].Name())
+	for _, g := range linearizability.Guarantees {
+		names = append(names, g.Name)
 	}
 	count := map[string]int{}
 	for _, m := range mutants {

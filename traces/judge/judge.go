@@ -114,7 +114,7 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	v.Outcome, v.Reason, v.Reasons, v.Counts = found.Outcome, found.Reason, found.Reasons, found.Counts
 	v.Stale = stalenessOf(history)
 	for _, observation := range found.Observations {
-		v.Observations = append(v.Observations, observation.String())
+		v.Observations = append(v.Observations, observation.Error())
 	}
 	if len(found.Violations) > 0 {
 		v.Violations = explain.New(history).Reports(found.Violations, maxExplained)

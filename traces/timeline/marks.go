@@ -74,8 +74,8 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 			}
 		} else {
 			observation := &verdict.Observations[i-len(verdict.Violations)]
-			mark.Name, mark.Text = observation.Phenomenon.Name, b.text(observation.String())
-			mark.Plain = b.text(observation.String())
+			mark.Name, mark.Text = observation.Guarantee.Name, b.text(observation.Error())
+			mark.Plain = b.text(observation.Error())
 		}
 		b.data.Marks = append(b.data.Marks, mark)
 	}
