@@ -1,10 +1,13 @@
 package linearizability_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
@@ -94,6 +97,101 @@ func distortEvents(c chooser, h *model.History, s *model.Stream) {
 	case 11:
 		e.Object = nil
 	}
+}
+
+// aboutOneStream are the guarantees of a single stream.
+var aboutOneStream = guarantees{linearizability.Ordered, linearizability.Unique, linearizability.Reliable, linearizability.Typed,
+	linearizability.Faithful, linearizability.Scoped, linearizability.Initial, linearizability.InitialEnd, linearizability.Bookmarked,
+	linearizability.LastError, linearizability.Delivered}
+
+// aboutOneList are those of a list without pages.
+var aboutOneList = guarantees{linearizability.ExactState, linearizability.MostRecent, linearizability.NotOlderThan,
+	linearizability.Exact, linearizability.Any, linearizability.Paged}
+
+// compareOpinions requires that the oracle's walk and its search accept the same streams, and
+// the second opinion the same streams and lists, and returns how many they accepted and
+// rejected.
+func compareOpinions(t require.TestingT, h *model.History) (verdict linearizability.Verdict, accepted, rejected int) {
+	config := searching()
+	config.ViolationsPerSource = 0
+	verdict = linearizability.Check(h, config)
+	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Violations)
+	streams, lists := map[int]error{}, map[int]error{}
+	for _, violation := range verdict.Violations {
+		if violation.Guarantee == linearizability.Revision {
+			return verdict, 0, 0 // without an order there is no opinion
+		}
+		if slices.Contains(aboutOneStream, violation.Guarantee) {
+			if of := violation.Witness.Stream; of != nil {
+				streams[of.ID] = violation
+			}
+		}
+		if slices.Contains(aboutOneList, violation.Guarantee) && len(violation.Witness.Operations) > 0 {
+			lists[violation.Witness.Operations[0].ID] = violation
+		}
+	}
+	opinion := newSecondOpinion(h)
+	count := func(allowed bool, found error, what string) {
+		require.Equal(t, found == nil, allowed, "%s: the oracle says %v", what, found)
+		if allowed {
+			accepted++
+		} else {
+			rejected++
+		}
+	}
+	for s := range model.Each(h.Streams) {
+		if s.Err == model.OK {
+			count(opinion.allows(s), streams[s.ID], fmt.Sprintf("stream %d", s.ID))
+		}
+	}
+	for op := range model.Each(h.Operations) {
+		if op.Kind == model.List && op.Err == model.OK && op.Return != model.Pending && op.Limit == 0 && op.Continues == 0 {
+			count(opinion.allowsList(op), lists[op.ID], fmt.Sprintf("operation %d", op.ID))
+		}
+	}
+	return verdict, accepted, rejected
+}
+
+// TestAllOpinionsAgree is the property that defines the linear-time rules: on every small
+// history that can be drawn, sound, edited or distorted, they accept exactly the streams that
+// the specification allows, and that are as published.
+func TestAllOpinionsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapidChooser{t}
+		h := generate(c, rapid.IntRange(1, 80).Draw(t, "steps"))
+		for range rapid.IntRange(0, 2).Draw(t, "edits") {
+			kind := rapid.SampledFrom(certain).Draw(t, "edit")
+			kind.inflict(c, h)
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "distortions") {
+			distort(c, h)
+		}
+		compareOpinions(t, h)
+	})
+}
+
+// TestAllOpinionsAgreeOnMany covers more than rapid can in the time, and requires that all
+// have much to accept and much to reject.
+func TestAllOpinionsAgreeOnMany(t *testing.T) {
+	outcomes, searched, accepted, rejected := map[linearizability.Outcome]int{}, 0, 0, 0
+	for seed := range uint64(1500) {
+		c := randomChooser{rand.New(rand.NewPCG(seed, 3))}
+		h := generate(c, 60)
+		if seed%3 > 0 {
+			certain[c.below(len(certain))].inflict(c, h)
+		}
+		for range c.below(5) {
+			distort(c, h)
+		}
+		verdict, a, r := compareOpinions(t, h)
+		accepted, rejected, searched = accepted+a, rejected+r, searched+verdict.Counts.Searched
+		outcomes[verdict.Outcome]++
+	}
+	require.Greater(t, searched, 5000)
+	require.Greater(t, outcomes[linearizability.Failed], 400)
+	require.Greater(t, outcomes[linearizability.Passed], 100)
+	require.Greater(t, accepted, 5000)
+	require.Greater(t, rejected, 500)
 }
 
 // TestALargeStreamIsNotSearched sets each limit just below the actual size.
