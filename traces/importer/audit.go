@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,16 +48,13 @@ func (e *auditEntry) client() string {
 	if e.Impersonate != nil {
 		who = e.Impersonate.Username
 	}
-	program, _, _ := strings.Cut(e.UserAgent, "/")
-	for _, part := range []struct{ separator, text string }{{"/", program}, {"@", strings.Join(e.SourceIPs, ",")}} {
-		if part.text != "" {
-			who += part.separator + part.text
-		}
+	if program, _, _ := strings.Cut(e.UserAgent, "/"); program != "" {
+		who += "/" + program
 	}
-	if who == "" {
-		who = "unknown"
+	if addresses := strings.Join(e.SourceIPs, ","); addresses != "" {
+		who += "@" + addresses
 	}
-	return who
+	return cmp.Or(who, "unknown")
 }
 
 // auditReader adds audit logs to a recording.

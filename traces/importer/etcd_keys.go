@@ -44,20 +44,14 @@ func etcdPrefixes(resource string) []string {
 // false if the key has none of them.
 func keyOf(key string, prefixes []string) (model.Key, bool) {
 	for _, prefix := range prefixes {
-		within := "/" + prefix + "/"
-		i := strings.Index(key, within)
-		if i < 0 {
-			continue
-		}
-		rest := key[i+len(within):]
+		_, rest, _ := strings.Cut(key, "/"+prefix+"/")
 		namespace, name, namespaced := strings.Cut(rest, "/")
-		switch {
-		case rest == "" || strings.Contains(name, "/") || namespaced && (namespace == "" || name == ""):
-			continue
-		case namespaced:
+		if !namespaced {
+			namespace, name = "", rest
+		}
+		if name != "" && !strings.Contains(name, "/") && namespaced == (namespace != "") {
 			return model.Key{Namespace: namespace, Name: name}, true
 		}
-		return model.Key{Name: rest}, true
 	}
 	return model.Key{}, false
 }

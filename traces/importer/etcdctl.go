@@ -37,51 +37,54 @@ type keyValue struct {
 	Value       []byte `json:"value"`
 }
 
-// etcdOptions say what the output does not.
-type etcdOptions struct {
-	// Prefixes are those of the resource's keys: see [etcdPrefixes].
-	Prefixes []string
-	// From is the --rev of `etcdctl watch`, 0 for none: the output then shows nothing
+// etcdReader reads the output of one etcdctl, get or watch.
+type etcdReader struct {
+	recording *Recording
+	// prefixes are those of the resource's keys: see [etcdPrefixes].
+	prefixes []string
+	// from is the --rev of `etcdctl watch`, 0 for none: the output then shows nothing
 	// before its first event.
-	From int64
+	from int64
+	// watched are the responses to a watch so far. Its From is -1 until it is known.
+	watched etcdPart
 }
 
-// readEtcdctl adds the output of one etcdctl, get or watch, to a recording. Errors name the
-// position in the file. A truncated last value is left out.
-func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.Reader) error {
-	w := etcdWatch{options: options, part: etcdPart{From: -1}}
+// readEtcdctl adds the output of one etcdctl to a recording of a resource, given the --rev of a watch.
+// Errors name the position in the file. A truncated last value is left out.
+func readEtcdctl(recording *Recording, from int64, file string, in io.Reader) error {
+	r := etcdReader{recording: recording, prefixes: etcdPrefixes(recording.Resource), from: from, watched: etcdPart{From: -1}}
 	err := recording.eachValue(file, in, func(value jsonValue) error {
-		var r etcdResponse
-		err := value.Decode(&r)
+		var response etcdResponse
+		err := value.Decode(&response)
 		switch {
 		case err != nil:
 			return err
-		case r.Header == nil || r.Header.Revision < 0:
+		case response.Header == nil || response.Header.Revision < 0:
 			err = errors.New("expected a response of etcd with the revision in its header, found none; was etcdctl given -w json?")
-		case len(r.Events) > 0:
-			err = w.add(recording, &r)
+		case len(response.Events) > 0:
+			err = r.addWatched(&response)
 		default:
-			err = addState(recording, options, &r)
+			err = r.addState(&response)
 		}
 		if err != nil {
 			return value.Errorf("%w", err)
 		}
 		return nil
 	})
-	if err != nil || w.part.From < 0 {
+	if err != nil || r.watched.From < 0 {
 		return err // the output of a get has been added
 	}
-	return recording.addEtcd(w.part)
+	return recording.addEtcd(r.watched)
 }
 
 // addState adds what a get returned.
-func addState(recording *Recording, options etcdOptions, r *etcdResponse) error {
-	if r.More {
+func (r *etcdReader) addState(response *etcdResponse) error {
+	if response.More {
 		return errors.New("expected all keys, found that more remain; leave --limit out")
 	}
-	part := etcdPart{From: r.Header.Revision, To: r.Header.Revision, State: true}
-	for i := range r.KVs {
-		change, wanted, err := changeOf(recording, options, &r.KVs[i], false)
+	part := etcdPart{From: response.Header.Revision, To: response.Header.Revision, State: true}
+	for i := range response.KVs {
+		change, wanted, err := r.changeOf(&response.KVs[i], false)
 		if err != nil {
 			return err
 		}
@@ -98,53 +101,45 @@ func addState(recording *Recording, options etcdOptions, r *etcdResponse) error 
 			return fmt.Errorf("expected each key to have been changed at a revision of its own, as Kubernetes does, found two at %d", part.Changes[i].RV)
 		}
 	}
-	return recording.addEtcd(part)
+	return r.recording.addEtcd(part)
 }
 
-// etcdWatch accumulates the responses to one watch.
-type etcdWatch struct {
-	options etcdOptions
-	part    etcdPart // its From is -1 until it is known
-}
-
-func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
+// addWatched adds a response to a watch.
+func (r *etcdReader) addWatched(response *etcdResponse) error {
 	var events []etcdEvent
-	if json.Unmarshal(r.Events, &events) != nil {
+	if json.Unmarshal(response.Events, &events) != nil {
 		return errors.New("expected a list of events with keys, found something else")
 	}
-	if w.part.From < 0 && w.options.From > 0 {
-		w.part.From = w.options.From - 1
-		w.part.To = w.part.From
+	part := &r.watched
+	if part.From < 0 && r.from > 0 {
+		part.From, part.To = r.from-1, r.from-1
 	}
-	if r.CompactRevision > 0 {
-		w.part.Compacted = append(w.part.Compacted, r.CompactRevision)
+	if response.CompactRevision > 0 {
+		part.Compacted = append(part.Compacted, response.CompactRevision)
 	}
-	if len(events) == 0 {
-		// After a progress notification, all events up to its revision have arrived.
-		if !r.Created && !r.Canceled && w.part.From >= 0 {
-			w.part.To = max(w.part.To, r.Header.Revision)
-		}
-		return nil
+	// After a progress notification, all events up to its revision have arrived.
+	if len(events) == 0 && !response.Created && !response.Canceled && part.From >= 0 {
+		part.To = max(part.To, response.Header.Revision)
 	}
 	for _, event := range events {
 		if event.KV == nil {
 			return errors.New("expected an event with a key, found one without")
 		}
 		deleted := string(event.Type) == "1" || string(event.Type) == `"DELETE"`
-		change, wanted, err := changeOf(recording, w.options, event.KV, deleted)
+		change, wanted, err := r.changeOf(event.KV, deleted)
 		if err != nil {
 			return err
 		}
-		if w.part.From < 0 {
-			w.part.From = change.RV - 1
+		if part.From < 0 {
+			part.From = change.RV - 1
 		}
 		// Keys of other resources may have changed in the same transaction.
-		if last := len(w.part.Changes) - 1; change.RV < w.part.To || wanted && last >= 0 && change.RV <= w.part.Changes[last].RV {
-			return fmt.Errorf("expected events in order of their revision, one for each, found %d after %d", change.RV, w.part.To)
+		if last := len(part.Changes) - 1; change.RV < part.To || wanted && last >= 0 && change.RV <= part.Changes[last].RV {
+			return fmt.Errorf("expected events in order of their revision, one for each, found %d after %d", change.RV, part.To)
 		}
-		w.part.To = change.RV
+		part.To = change.RV
 		if wanted {
-			w.part.Changes = append(w.part.Changes, change)
+			part.Changes = append(part.Changes, change)
 		}
 	}
 	return nil
@@ -152,14 +147,14 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 
 // changeOf returns the change of a key and its value; wanted is false for keys of other
 // resources, which are counted as omitted.
-func changeOf(recording *Recording, options etcdOptions, kv *keyValue, deleted bool) (change model.Change, wanted bool, err error) {
+func (r *etcdReader) changeOf(kv *keyValue, deleted bool) (change model.Change, wanted bool, err error) {
 	if kv.ModRevision < 1 {
 		return change, false, fmt.Errorf("expected a mod_revision from 1 on, found %d", kv.ModRevision)
 	}
 	change = model.Change{RV: kv.ModRevision, Deleted: deleted}
-	key, is := keyOf(string(kv.Key), options.Prefixes)
+	key, is := keyOf(string(kv.Key), r.prefixes)
 	if !is {
-		recording.Omit(fmt.Sprintf("keys in etcd that are not below %s", options.Prefixes[0]))
+		r.recording.Omit("keys in etcd that are not below " + r.prefixes[0])
 		return change, false, nil
 	}
 	plain.fillIn(&change, key, kv.Value)

@@ -38,8 +38,9 @@ func got(revision int64, keys ...string) string {
 // etcdctl reads several files, given the --rev of a watch.
 func etcdctl(from int64, files ...string) func(*Recording) error {
 	return func(recording *Recording) error {
+		recording.Resource = "pods"
 		for _, text := range files {
-			if err := readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes("pods"), From: from}, "f", strings.NewReader(text)); err != nil {
+			if err := readEtcdctl(recording, from, "f", strings.NewReader(text)); err != nil {
 				return err
 			}
 		}

@@ -147,7 +147,7 @@ func read(recording *Recording, logs *auditReader, file File, options Options) e
 		if recording.Resource == "" {
 			return fmt.Errorf("%s: expected the resource to be named, as it determines which keys of etcd are read, found no name", file.Path)
 		}
-		return readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
+		return readEtcdctl(recording, options.EtcdFrom, file.Path, in)
 	}
 	if err := addHistory(recording, in); err != nil {
 		return fmt.Errorf("%s: %w", file.Path, err)

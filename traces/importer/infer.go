@@ -43,22 +43,18 @@ func (t *truth) factsOf(key model.Key) *facts {
 	return f
 }
 
-// gatherRanges finds the ranges that streams without a selector prove.
-func (t *truth) gatherRanges() {
-	for _, s := range t.recording.streams {
-		if s.Err != model.OK || !s.Selector.Empty() {
-			continue
-		}
-		from, _ := s.Beginning()
-		to := from
-		for j := range s.Events {
-			to = max(to, s.Events[j].RV)
-		}
-		t.ranges = append(t.ranges, proven{s.Scope, from, to})
+// noteBefore notes whether an object existed just before a revision.
+func (t *truth) noteBefore(rv int64, key model.Key, existed bool) {
+	f := t.factsOf(key)
+	if existed {
+		f.present = append(f.present, rv-1)
+	} else {
+		f.absent = append(f.absent, rv-1)
 	}
 }
 
-// gatherFacts collects what lists, gets, streams and writes say about each object.
+// gatherFacts collects what lists, gets, streams and writes say about each object, and the ranges
+// that streams without a selector prove.
 func (t *truth) gatherFacts(skew time.Duration) {
 	r := t.recording
 	newest := r.newestBefore()
@@ -71,33 +67,28 @@ func (t *truth) gatherFacts(skew time.Duration) {
 			f := t.factsOf(op.Key())
 			f.through[op.ResultRV] = max(f.through[op.ResultRV], newest(op.Call-2*skew.Nanoseconds()))
 		}
-		if op.Err != model.OK || op.ResultRV == 0 || op.Object == nil {
-			continue
-		}
-		switch f := t.factsOf(op.Object.Key()); op.Kind {
-		case model.Create:
-			f.absent = append(f.absent, op.ResultRV-1)
-		case model.Update:
-			f.present = append(f.present, op.ResultRV-1)
+		if op.Err == model.OK && op.ResultRV != 0 && (op.Kind == model.Create || op.Kind == model.Update) {
+			t.noteBefore(op.ResultRV, op.Object.Key(), op.Kind == model.Update)
 		}
 	}
 	for _, s := range r.streams {
 		if s.Err != model.OK || !s.Selector.Empty() {
 			continue
 		}
-		_, block := s.Beginning()
-		for j := block; j < len(s.Events); j++ {
+		from, block := s.Beginning()
+		to := from
+		for j := range s.Events {
 			e := &s.Events[j]
-			if e.Object == nil || e.RV < 2 {
+			to = max(to, e.RV)
+			if j < block || e.Object == nil || e.RV < 2 {
 				continue
 			}
-			switch f := t.factsOf(e.Object.Key()); e.Type {
-			case model.Added:
-				f.absent = append(f.absent, e.RV-1)
-			case model.Modified, model.Deleted:
-				f.present = append(f.present, e.RV-1)
+			switch e.Type {
+			case model.Added, model.Modified, model.Deleted:
+				t.noteBefore(e.RV, e.Object.Key(), e.Type != model.Added)
 			}
 		}
+		t.ranges = append(t.ranges, proven{s.Scope, from, to})
 	}
 	for _, e := range r.etcd {
 		if e.State {

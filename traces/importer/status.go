@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -29,22 +30,17 @@ func FailureOf(code int, body []byte) model.Code {
 		return model.OK
 	case code == http.StatusNotFound && len(body) > 0 && status.Details.Name == "":
 		return model.Unavailable // the server does not serve the resource, for example while it starts
-	case code == http.StatusNotFound:
-		return model.NotFound
 	case code == http.StatusConflict && status.Reason == "AlreadyExists":
 		return model.AlreadyExists
-	case code == http.StatusConflict:
-		return model.Conflict
-	case code == http.StatusGone:
-		return model.Expired
-	case code == http.StatusBadRequest, code == http.StatusUnprocessableEntity:
-		return model.Invalid
-	case code == http.StatusTooManyRequests:
-		return model.TooMany
-	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusMethodNotAllowed:
-		return model.Unavailable // refused without effect
 	}
-	return model.Unknown
+	return cmp.Or(failures[code], model.Unknown)
+}
+
+// failures are what HTTP statuses mean. Those that are unavailable were refused without effect.
+var failures = map[int]model.Code{
+	http.StatusNotFound: model.NotFound, http.StatusConflict: model.Conflict, http.StatusGone: model.Expired,
+	http.StatusBadRequest: model.Invalid, http.StatusUnprocessableEntity: model.Invalid, http.StatusTooManyRequests: model.TooMany,
+	http.StatusUnauthorized: model.Unavailable, http.StatusForbidden: model.Unavailable, http.StatusMethodNotAllowed: model.Unavailable,
 }
 
 // status has the fields that are read of a Status object (k8s.io/apimachinery/pkg/apis/meta/v1).

@@ -46,7 +46,6 @@ func newTruth(r *Recording, skew time.Duration) *truth {
 	}
 	r.eachSight(t.sight)
 	r.eachDeletion(t.deletion)
-	t.gatherRanges()
 	t.gatherFacts(skew)
 	t.infer()
 	t.settle()
