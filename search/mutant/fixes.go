@@ -21,7 +21,7 @@ func together(name, summary string, controls ...Mutant) Mutant {
 }
 
 // findings fix one finding each, in the order of their numbers.
-var findings = []Mutant{
+var findings = of("", "", []Mutant{
 	{
 		Name:        "fix-finding-1",
 		Summary:     "etcd answers a progress request to each watch under its own ID, instead of to all watches of the client.",
@@ -30,7 +30,6 @@ var findings = []Mutant{
 		Anchor:      "		w.send(WatchResponse{WatchID: responseWatchID, Revision: rev})\n		return true\n",
 		Replacement: "		w.send(WatchResponse{WatchID: w.id, Revision: rev})\n",
 		Hunt:        in("reinit"),
-		Equivalent:  "it fixes finding 1",
 	},
 	{
 		Name:        "fix-finding-2",
@@ -40,7 +39,6 @@ var findings = []Mutant{
 		Anchor:      "					// signal to stream goroutine to update closingc\n",
 		Replacement: "					delete(w.substreams, pbresp.WatchId)\n					ws.id = InvalidWatchID // or it cancels that ID on a later stream\n",
 		Hunt:        in("pair"),
-		Equivalent:  "it fixes finding 2",
 	},
 	{
 		Name:        "fix-finding-3",
@@ -50,7 +48,6 @@ var findings = []Mutant{
 		Anchor:      "			parsedEvent, err := parseEvent(e)\n			if err != nil {\n",
 		Replacement: "			parsedEvent, err := parseEvent(e)\n			if err != nil {\n				err = apierrors.NewResourceExpired(err.Error())\n",
 		Hunt:        in("storm"),
-		Equivalent:  "it fixes finding 3",
 	},
 	{
 		Name:        "fix-finding-4",
@@ -60,7 +57,6 @@ var findings = []Mutant{
 		Anchor:      "			if lastRead > prevNano {\n",
 		Replacement: "			if lastRead != prevNano {\n",
 		Hunt:        in("any"),
-		Equivalent:  "it fixes finding 4",
 	},
 	{
 		Name:        "fix-finding-5",
@@ -73,8 +69,7 @@ var findings = []Mutant{
 			{Module: apiserver, File: etcd3Store, Anchor: "	stream, streamErr := s.client.KV.GetStream(", Replacement: "	ctx, cancel := context.WithCancel(ctx)\n	stream, streamErr := s.client.KV.GetStream("},
 			{Module: apiserver, File: etcd3Store, Anchor: "		defer func() {\n			metrics.RecordEtcdRequest(\"listStream\"", Replacement: "		defer cancel()\n		defer func() {\n			metrics.RecordEtcdRequest(\"listStream\""},
 		},
-		Hunt:       in("any"),
-		Equivalent: "it fixes finding 5",
+		Hunt: in("any"),
 	},
 	{
 		Name:        "fix-finding-6",
@@ -84,7 +79,6 @@ var findings = []Mutant{
 		Anchor:      "				// response to head of queue creation\n",
 		Replacement: "				if len(w.resuming) == 0 || w.resuming[0] == nil {\n					cancelSet[pbresp.WatchId] = struct{}{}\n					_ = wc.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CancelRequest{CancelRequest: &pb.WatchCancelRequest{WatchId: pbresp.WatchId}}})\n				}\n",
 		Hunt:        in("any"),
-		Equivalent:  "it fixes finding 6",
 	},
 	{
 		Name:        "fix-finding-7",
@@ -97,8 +91,7 @@ var findings = []Mutant{
 			{Anchor: "			if err == nil {\n				sws.mu.Lock()\n				if creq.ProgressNotify {\n", Replacement: "			if err == nil {\n				if creq.ProgressNotify {\n"},
 			{Anchor: "					sws.fragment[id] = true\n				}\n				sws.mu.Unlock()\n			} else {\n				id = clientv3.InvalidWatchID\n			}\n", Replacement: "					sws.fragment[id] = true\n				}\n			} else {\n				id = clientv3.InvalidWatchID\n			}\n			sws.mu.Unlock()\n"},
 		},
-		Hunt:       in("any"),
-		Equivalent: "it fixes finding 7",
+		Hunt: in("any"),
 	},
 	{
 		Name:        "fix-finding-8",
@@ -109,7 +102,6 @@ var findings = []Mutant{
 		Replacement: "	c.abandoned = c.abandoned || !drain\n	c.drainInputBuffer = drain && !c.abandoned\n",
 		More:        []Edit{{Anchor: "	drainInputBuffer bool\n", Replacement: "	drainInputBuffer bool\n	abandoned        bool // nobody reads any more\n"}},
 		Hunt:        in("any"),
-		Equivalent:  "it fixes finding 8",
 	},
 	{
 		Name:        "fix-finding-24",
@@ -119,6 +111,5 @@ var findings = []Mutant{
 		Anchor:      "				case apierrors.IsInternalError(err) && retry.ShouldRetry():\n",
 		Replacement: "				case apierrors.IsInternalError(err) && retry.ShouldRetry():\n					select {\n					case <-stopCh:\n						return nil\n					case <-r.clock.After(r.delayHandler()):\n					}\n",
 		Hunt:        in("any"),
-		Equivalent:  "it fixes finding 24",
 	},
-}
+})

@@ -25,13 +25,13 @@ const jobIsGone = `		if current, err := jm.jobLister.Jobs(job.Namespace).Get(job
 var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "fix-finding-9", Summary: "The garbage collector processes an owner reference that changes but keeps its UID.",
-		File: graphFile, Equivalent: "it fixes finding 9",
+		File:        graphFile,
 		Anchor:      "			// Add the node to its new owners' dependent lists.\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 		Replacement: "			for _, c := range changed {\n				added = append(added, c.newRef)\n			}\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 	},
 	{
 		Name: "fix-finding-10", Summary: "The garbage collector treats an update that changes the UID as a deletion and a creation.",
-		File: graphFile, Equivalent: "it fixes finding 10",
+		File:   graphFile,
 		Anchor: "			event := &event{\n				eventType: updateEvent,\n",
 		Replacement: `			if before, err := meta.Accessor(oldObj); err == nil {
 				if after, err := meta.Accessor(newObj); err == nil && before.GetUID() != after.GetUID() {
@@ -46,7 +46,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-11", Summary: "The pod garbage collector patches and deletes only the pod that it has checked.",
-		File: podCollectorFile, Equivalent: "it fixes finding 11",
+		File: podCollectorFile,
 		Anchor: `		if _, _, _, err := utilpod.PatchPodStatus(ctx, gcc.kubeClient, pod.Namespace, pod.Name, pod.UID, pod.Status, *newStatus); err != nil {
 			return err
 		}
@@ -81,13 +81,13 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-12", Summary: "The garbage collector deletes only the version of an object whose owners it has compared.",
-		File: "pkg/controller/garbagecollector/operations.go", Equivalent: "it fixes finding 12",
+		File:        "pkg/controller/garbagecollector/operations.go",
 		Anchor:      "			return gc.deleteObject(item, \"\", nil, policy)\n",
 		Replacement: "			return gc.deleteObject(item, liveObject.ResourceVersion, ownersAtResourceVersion, policy)\n",
 	},
 	{
 		Name: "fix-finding-25", Summary: "Controllers do not write the status of a workload to its successor of the same name.",
-		File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 25",
+		File:        "pkg/controller/daemon/daemon_controller.go",
 		Anchor:      "			return nil, getErr\n		}\n",
 		Replacement: "			return nil, getErr\n		}\n		if toUpdate.UID != ds.UID {\n			break\n		}\n",
 		More: []Edit{
@@ -107,7 +107,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-26", Summary: "The expectations of a deleted daemon set, replica set or job do not apply to its successor of the same name.",
-		File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 26",
+		File:   "pkg/controller/daemon/daemon_controller.go",
 		Anchor: "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
 		Replacement: `	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)
 	if current, err := dsc.dsLister.DaemonSets(ds.Namespace).Get(ds.Name); err != nil || current.UID != ds.UID {
@@ -145,7 +145,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-29", Summary: "kube-apiserver computes the grace period of each version of an object separately.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 29",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
 		Anchor:      "			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
 		Replacement: "			options := options.DeepCopy()\n			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
 		More: []Edit{{
@@ -155,7 +155,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-30", Summary: "The deployment controller waits until its cache has the replica counts of its replica sets.",
-		File: "pkg/controller/deployment/deployment_controller.go", Equivalent: "it fixes finding 30",
+		File:   "pkg/controller/deployment/deployment_controller.go",
 		Anchor: "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
 		Replacement: `	live, err := dc.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -177,7 +177,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-31", Summary: "A preemptor is requeued once its last victim is gone, where no event may do so.",
-		File: "pkg/scheduler/framework/preemption/executor.go", Equivalent: "it fixes finding 31",
+		File:        "pkg/scheduler/framework/preemption/executor.go",
 		Anchor:      "	preemptedLastVictimInMemory := false\n",
 		Replacement: "	preemptedLastVictimInMemory, unboundLastVictim := false, false\n",
 		More: []Edit{
@@ -196,7 +196,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-32", Summary: "The annotations of a deployment's only active replica set follow the deployment even if its size is already right.",
-		File: "pkg/controller/deployment/sync.go", Equivalent: "it fixes finding 32",
+		File: "pkg/controller/deployment/sync.go",
 		Anchor: `		if *(activeOrLatest.Spec.Replicas) == *(deployment.Spec.Replicas) {
 			return nil
 		}
@@ -206,7 +206,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-33", Summary: "The disruption controller also syncs the budget that selected a pod by its old labels.",
-		File: "pkg/controller/disruption/disruption.go", Equivalent: "it fixes finding 33",
+		File: "pkg/controller/disruption/disruption.go",
 		Anchor: `func (dc *DisruptionController) updatePod(logger klog.Logger, _, cur interface{}) {
 	pod := cur.(*v1.Pod)
 `,
@@ -221,7 +221,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-34", Summary: "kube-apiserver commits and reverts what an update of a Service allocates and releases once it knows whether the update has been written.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 34",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
 		Anchor: "	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {\n",
 		Replacement: `	var finishAttempt FinishFunc = finishNothing
 	finish := func(success bool) {
@@ -253,7 +253,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-35", Summary: "kube-apiserver normalises Services and PersistentVolumeClaims in the events of a watch as in the responses to gets and lists.",
-		Module: apiserver, File: "pkg/registry/generic/registry/decorated_watcher.go", Equivalent: "it fixes finding 35",
+		Module: apiserver, File: "pkg/registry/generic/registry/decorated_watcher.go",
 		Anchor: "				d.decorator(recv.Object)\n",
 		Replacement: `				if cacheable, isCacheable := recv.Object.(runtime.CacheableObject); isCacheable {
 					recv.Object = cacheable.GetObject()
@@ -263,7 +263,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-37", Summary: "kube-apiserver keeps what it has allocated for a Service if it does not know whether the Service has been stored.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 37",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
 		Anchor: "	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {\n",
 		Replacement: `	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {
 		var etcdErr interface{ Code() grpccodes.Code }
@@ -279,13 +279,13 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-38", Summary: "The stateful set controller keeps the current revision in the status also if the new revision cannot be created.",
-		File: statefulSetFile, Equivalent: "it fixes finding 38",
+		File:        statefulSetFile,
 		Anchor:      "	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
 		Replacement: "	live[set.Status.CurrentRevision] = true\n	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
 	},
 	{
 		Name: "fix-finding-39", Summary: "The stateful set controller reads the current revision in the status if its cache does not have it.",
-		File: statefulSetFile, Equivalent: "it fixes finding 39",
+		File:   statefulSetFile,
 		Anchor: "	if currentRevision == nil {\n		currentRevision = updateRevision\n",
 		Replacement: `	if name := set.Status.CurrentRevision; currentRevision == nil && name != "" && name != updateRevision.Name {
 		if manager, ok := ssc.podControl.objectMgr.(*realStatefulPodControlObjectManager); ok {
@@ -303,7 +303,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-40", Summary: "A daemon set compares the template generation only of pods that are not older than itself.",
-		File: "pkg/controller/daemon/update.go", Equivalent: "it fixes finding 40",
+		File:        "pkg/controller/daemon/update.go",
 		Anchor:      "		generation, err := util.GetTemplateGeneration(ds)\n		if err != nil {\n",
 		Replacement: "		generation, err := util.GetTemplateGeneration(ds)\n		if err != nil || pod.CreationTimestamp.Before(&ds.CreationTimestamp) {\n",
 		More: []Edit{{
@@ -314,7 +314,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-41", Summary: "A daemon set is synced again while any of its pods is ready, but not yet available.",
-		File: daemonSetFile, Equivalent: "it fixes finding 41",
+		File:        daemonSetFile,
 		Anchor:      "	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
 		Replacement: "	awaitsAvailability := false\n	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
 		More: []Edit{
@@ -336,7 +336,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-42", Summary: "The namespace controller deletes Jobs while pods remain.",
-		File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go", Equivalent: "it fixes finding 42",
+		File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
 		Anchor: `delaying deletion of other resources", "namespace", namespace)
 `,
 		Replacement: `delaying deletion of other resources", "namespace", namespace)
@@ -351,13 +351,13 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-51", Summary: "A leader that releases its lease leaves the lease of a successor alone.",
-		Module: clientGo, File: leaderElection, Equivalent: "it fixes finding 51",
+		Module: clientGo, File: leaderElection,
 		Anchor:      "	if !le.IsLeader() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
 		Replacement: "	if !le.IsLeader() || oldLeaderElectionRecord.HolderIdentity != le.config.Lock.Identity() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
 	},
 	{
 		Name: "fix-finding-56", Summary: "An update of a node ignores pods there of a deleted daemon set whose name another one has.",
-		File: daemonSetFile, Equivalent: "it fixes finding 56",
+		File:        daemonSetFile,
 		Anchor:      "		dsKey := cache.NewObjectName(pod.Namespace, controllerRef.Name).String()\n",
 		Replacement: "		dsKey := cache.NewObjectName(pod.Namespace, controllerRef.Name).String() + \" \" + string(controllerRef.UID)\n",
 		More: []Edit{{
@@ -367,7 +367,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-57", Summary: "The taint eviction controller does not evict a pod for another one of its name.",
-		File: "pkg/controller/tainteviction/taint_eviction.go", Equivalent: "it fixes finding 57",
+		File: "pkg/controller/tainteviction/taint_eviction.go",
 		// The parameters of the functions are those of the release: the context and the lister have what they lack.
 		Anchor:      "			err = addConditionAndDeletePod(ctx, c, name, ns)\n",
 		Replacement: "			err = addConditionAndDeletePod(context.WithValue(ctx, types.UID(\"\"), args.Object.UID), c, name, ns)\n",

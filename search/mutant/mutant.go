@@ -150,11 +150,14 @@ func FindAll(names string) (found []Mutant, target string, err error) {
 var ErrApart = errors.New("these mutants cannot be in one program")
 
 // of returns mutants with a target, empty for every target, and a module, where they have none of
-// their own.
+// their own. One that fixes a finding is no bug.
 func of(target, module string, mutants []Mutant) []Mutant {
 	for i := range mutants {
 		m := &mutants[i]
 		m.Target, m.Module = cmp.Or(m.Target, target), cmp.Or(m.Module, module)
+		if finding, is := strings.CutPrefix(m.Name, "fix-finding-"); is {
+			m.Equivalent = "it fixes finding " + finding
+		}
 	}
 	return mutants
 }
