@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func Open(folder string, header Header, each func(Result)) (*File, error) {
 		return nil, fmt.Errorf("%w: %s: expected to be alone with it, found another process writing to it", ErrResults, path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot write results: %w", err)
+		return nil, notWritten(err)
 	}
 	f := &File{file: locked}
 	if err := f.resume(path, header, each); err != nil {
@@ -58,10 +59,10 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 		return err
 	}
 	if err := f.file.Truncate(end); err != nil {
-		return fmt.Errorf("cannot write results: %w", err)
+		return notWritten(err)
 	}
 	if _, err := f.file.Seek(end, io.SeekStart); err != nil {
-		return fmt.Errorf("cannot write results: %w", err)
+		return notWritten(err)
 	}
 	if end == 0 {
 		if err := f.begin(filepath.Dir(path), header); err != nil {
@@ -82,20 +83,22 @@ func (f *File) begin(folder string, header Header) error {
 		return fmt.Errorf("%w: expected no artifacts where there are no results, found %d in %s; give another --out, or move them away",
 			ErrResults, len(failures), ArtifactsFolder(folder))
 	}
-	if err := f.write(header); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
+	if err := cmp.Or(f.write(header), f.Sync()); err != nil {
 		return err
 	}
 	dir, err := fileutil.OpenDir(folder)
 	if err == nil {
 		err = errors.Join(fileutil.Fsync(dir), dir.Close())
 	}
+	return notWritten(err)
+}
+
+// notWritten says what an error, if it is one, has prevented.
+func notWritten(err error) error {
 	if err != nil {
-		return fmt.Errorf("cannot write results: %w", err)
+		err = fmt.Errorf("cannot write results: %w", err)
 	}
-	return nil
+	return err
 }
 
 // Append adds a result.
@@ -116,19 +119,13 @@ func (f *File) write(value any) error {
 	if err == nil {
 		_, err = f.file.Write(append(line, '\n'))
 	}
-	if err != nil {
-		return fmt.Errorf("cannot write results: %w", err)
-	}
-	return nil
+	return notWritten(err)
 }
 
 // Sync makes all appended lines durable.
 func (f *File) Sync() error {
 	f.synced = time.Now()
-	if err := fileutil.Fdatasync(f.file.File); err != nil {
-		return fmt.Errorf("cannot write results: %w", err)
-	}
-	return nil
+	return notWritten(fileutil.Fdatasync(f.file.File))
 }
 
 // Close syncs and closes the file, and releases its lock.

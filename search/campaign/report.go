@@ -23,7 +23,12 @@ func (s *Summary) Report() string {
 	if s.NotDeterministic > 0 {
 		fmt.Fprintf(&b, "%d not deterministic: two runs of the seed differed\n", s.NotDeterministic)
 	}
-	s.reportMissing(&b)
+	if len(s.MissingShards) > 0 {
+		fmt.Fprintln(&b, explain.Wrap(0, "missing shards: "+listed(s.MissingShards)))
+	}
+	if missing := s.Seeds - s.Done; missing > 0 && len(s.MissingSeeds) > 0 {
+		fmt.Fprintf(&b, "missing seeds: %s\n", seedList(s.MissingSeeds, missing))
+	}
 	if len(s.Groups) > 0 {
 		fmt.Fprintf(&b, "\n%s:\n", model.Plural(len(s.Groups), "signature"))
 	}
@@ -37,15 +42,6 @@ func (s *Summary) Report() string {
 		fmt.Fprintln(&b, explain.Wrap(2, fmt.Sprintf("%s: %s (%s)", model.Plural(int(reason.Count), "seed"), reason.Text, seedList(reason.Lowest, reason.Count))))
 	}
 	return b.String()
-}
-
-func (s *Summary) reportMissing(b *strings.Builder) {
-	if len(s.MissingShards) > 0 {
-		fmt.Fprintln(b, explain.Wrap(0, "missing shards: "+listed(s.MissingShards)))
-	}
-	if missing := s.Seeds - s.Done; missing > 0 && len(s.MissingSeeds) > 0 {
-		fmt.Fprintf(b, "missing seeds: %s\n", seedList(s.MissingSeeds, missing))
-	}
 }
 
 func (s *Summary) reportGroup(b *strings.Builder, group *Group) {
