@@ -110,7 +110,7 @@ func (v variant) verdictOf(seed uint64) string {
 	if !ran {
 		return "did not run"
 	}
-	words := slices.Sorted(maps.Keys(brokenIn(verdict)))
+	words := slices.Sorted(slices.Values(verdict.Broken()))
 	return strings.TrimSpace(string(verdict.Outcome) + " " + strings.Join(words, ", "))
 }
 

@@ -150,7 +150,7 @@ func (t *tally) add(outcome swarm.Outcome) (problem error) {
 	t.simulated += v.SimulatedSeconds
 	t.wall += v.WallSeconds
 	t.check += v.CheckSeconds
-	for guarantee := range brokenIn(v) {
+	for _, guarantee := range v.Broken() {
 		t.guarantees[guarantee]++
 	}
 	t.print(outcome)

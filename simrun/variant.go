@@ -85,20 +85,11 @@ func (v variant) count(outcome linearizability.Outcome) (n int) {
 func (v variant) broken() map[string][]uint64 {
 	seeds := map[string][]uint64{}
 	for _, seed := range slices.Sorted(maps.Keys(v.verdicts)) {
-		for guarantee := range brokenIn(v.verdicts[seed]) {
+		for _, guarantee := range v.verdicts[seed].Broken() {
 			seeds[guarantee] = append(seeds[guarantee], seed)
 		}
 	}
 	return seeds
-}
-
-// brokenIn returns the guarantees that a run broke.
-func brokenIn(v scenario.Verdict) map[string]bool {
-	broken := map[string]bool{}
-	for _, violation := range v.Violations {
-		broken[violation.Guarantee] = true
-	}
-	return broken
 }
 
 // maxSeedsShown is the largest number of seeds in a line.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,16 @@ type Verdict struct {
 	Spins uint64 `json:"spins,omitempty"`
 	// Folder is where the artifacts are, if any were written.
 	Folder string `json:"folder,omitempty"`
+}
+
+// Broken returns the guarantees that the run broke, each once, in the order of its violations.
+func (v Verdict) Broken() (guarantees []string) {
+	for _, violation := range v.Violations {
+		if !slices.Contains(guarantees, violation.Guarantee) {
+			guarantees = append(guarantees, violation.Guarantee)
+		}
+	}
+	return guarantees
 }
 
 // Violation is one broken guarantee, explained if a report shows it.

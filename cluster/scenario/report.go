@@ -37,22 +37,16 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 		r.reportInFull(&b, v)
 		return b.String()
 	}
-	broken := map[string]bool{}
-	var others []string
-	for i, violation := range v.Violations {
-		if i == 0 {
-			fmt.Fprintf(&b, "%s\n  guarantee broken: %s\n", explain.Wrap(2, violation.Sentence), violation.Guarantee)
-			if drawing := explain.Draw(violation.Slice); drawing != "" {
-				fmt.Fprintf(&b, "\n%s\n", drawing)
-			}
-		} else if !broken[violation.Guarantee] {
-			others = append(others, violation.Guarantee)
+	if len(v.Violations) > 0 {
+		first := v.Violations[0]
+		fmt.Fprintf(&b, "%s\n  guarantee broken: %s\n", explain.Wrap(2, first.Sentence), first.Guarantee)
+		if drawing := explain.Draw(first.Slice); drawing != "" {
+			fmt.Fprintf(&b, "\n%s\n", drawing)
 		}
-		broken[violation.Guarantee] = true
 	}
 	if n := len(v.Violations) - 1; n > 0 {
 		more := model.Plural(n, "more violation")
-		if len(others) > 0 {
+		if others := v.Broken()[1:]; len(others) > 0 {
 			more += ", also of " + strings.Join(others, ", ")
 		}
 		fmt.Fprintln(&b, explain.Wrap(2, more))

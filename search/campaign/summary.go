@@ -99,11 +99,7 @@ func (s *Summary) Add(result Result, folder string) (first bool) {
 	s.WatchEvents += result.WatchEvents
 	s.milliseconds += int64(result.SimulatedSeconds * 1000)
 	s.SimulatedSeconds = float64(s.milliseconds) / 1000
-	for kind, count := range result.Faults {
-		if count > 0 {
-			s.Faults[kind]++
-		}
-	}
+	countFired(s.Faults, result)
 	if result.NotDeterministic != "" {
 		s.NotDeterministic++
 	}
@@ -149,20 +145,22 @@ func (s *Summary) addFailure(result Result, folder string) (first bool) {
 		group.Reproduce = s.header.Reproduce(result.Seed)
 		group.Artifacts = artifacts(folder, s.Spec, result.Seed)
 	}
-	broken := map[string]bool{}
-	for _, violation := range result.Violations {
-		broken[violation.Guarantee] = true
-	}
-	delete(broken, signature.Guarantee)
-	for guarantee := range broken {
-		group.Also[guarantee]++
-	}
-	for kind, count := range result.Faults {
-		if count > 0 {
-			group.Faults[kind]++
+	for _, guarantee := range result.Broken() {
+		if guarantee != signature.Guarantee {
+			group.Also[guarantee]++
 		}
 	}
+	countFired(group.Faults, result)
 	return first
+}
+
+// countFired counts the kinds of fault that fired in a run.
+func countFired(counts map[string]uint64, result Result) {
+	for kind, times := range result.Faults {
+		if times > 0 {
+			counts[kind]++
+		}
+	}
 }
 
 // lowest adds a seed to the lowest seeds.

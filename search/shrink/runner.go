@@ -139,8 +139,7 @@ func outcomeOf(answer swarm.Answer, guarantee string) Outcome {
 // Breaks reports whether a verdict says that the guarantee is broken, and that the run itself had
 // no problem.
 func Breaks(verdict scenario.Verdict, guarantee string) bool {
-	return verdict.Outcome == linearizability.Failed &&
-		slices.ContainsFunc(verdict.Violations, func(v scenario.Violation) bool { return v.Guarantee == guarantee })
+	return verdict.Outcome == linearizability.Failed && slices.Contains(verdict.Broken(), guarantee)
 }
 
 // firstOf tries candidates on several workers and returns the index of the first, in order, that

@@ -109,16 +109,10 @@ type verdict struct {
 
 // guarantees returns the guarantees that the run broke, each once.
 func (v verdict) guarantees() []string {
-	var names []string
 	if v.neverEnds() {
-		names = append(names, "(never ends)")
+		return append([]string{"(never ends)"}, v.Broken()...)
 	}
-	for _, violation := range v.Violations {
-		if !slices.Contains(names, violation.Guarantee) {
-			names = append(names, violation.Guarantee)
-		}
-	}
-	return names
+	return v.Broken()
 }
 
 // tooSlow reports whether a run was given up because real time ran out, which on a loaded machine
