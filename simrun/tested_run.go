@@ -20,6 +20,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
 // testedRun is a request to run a target's tests, as testedFile in the run's folder stores it.
@@ -88,22 +89,13 @@ func (r testedRun) run(ctx context.Context, out io.Writer, folder, binary, test 
 // seed again.
 const simtestAgain = "WATCHSIM_SIMTEST_AGAIN"
 
-// testedFailure is the used part of a failed run's report: its smaller run.
-type testedFailure struct {
-	ShownSeed uint64   `json:"shownSeed"`
-	ShownHash string   `json:"shownHash"`
-	Log       []string `json:"log"`
-	Stop      string   `json:"stop"`
-}
-
 // readFailure reads the report of a run, nil if nothing failed.
-func readFailure(folder string) (*testedFailure, error) {
-	text, err := os.ReadFile(filepath.Join(folder, reportFile))
+func readFailure(folder string) (*selfbuild.Failure, error) {
+	report, err := selfbuild.ReadReport(filepath.Join(folder, reportFile))
 	if err != nil {
-		return nil, fmt.Errorf("expected the report of a run that came to its end, found none: %w", err)
+		err = fmt.Errorf("expected the report of a run that came to its end, found none: %w", err)
 	}
-	var report struct{ Failure *testedFailure }
-	return report.Failure, json.Unmarshal(text, &report)
+	return report.Failure, err
 }
 
 // replayTested runs the failure in a folder again, and says whether it is the same run.

@@ -1,6 +1,7 @@
 package selfbuild
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 
@@ -41,6 +42,36 @@ func BuildTests(progress Progress, tests Tests, uses Uses, mutants []mutant.Muta
 		return "", err
 	}
 	return b.buildTests("./"+tests.Package, patches, progress)
+}
+
+// Report is the used part of what such tests write for -simtest.report.
+type Report struct {
+	// Passed counts seeds, and Hashes are those of their runs, by seed.
+	Passed  int
+	Hashes  map[uint64]string
+	Failure *Failure
+}
+
+// Failure is the first seed that failed.
+type Failure struct {
+	Seed uint64
+	Hash string
+	// ShownSeed and ShownHash are of the smaller run that fails alike, as is what follows.
+	ShownSeed uint64
+	ShownHash string
+	// Log is what the test logged, Stop why a run that did not complete ended.
+	Log        []string
+	Stop       string
+	Violations []struct{ Text string }
+}
+
+// ReadReport reads what tests have written.
+func ReadReport(file string) (report Report, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &report)
+	}
+	return report, err
 }
 
 // buildTests builds the tests of a package, with edits.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -124,29 +123,14 @@ type testedOutcome struct {
 	hashes  map[uint64]string // of the runs, by seed
 }
 
-// testedReport is the used part of the file that simtest writes for -simtest.report.
-type testedReport struct {
-	Passed  int               `json:"passed"`
-	Hashes  map[uint64]string `json:"hashes"`
-	Failure *struct {
-		Seed       uint64   `json:"seed"`
-		Hash       string   `json:"hash"`
-		Log        []string `json:"log"`
-		Stop       string   `json:"stop"`
-		Violations []struct {
-			Text string `json:"text"`
-		} `json:"violations"`
-	} `json:"failure"`
-}
-
-// witness is the first line of why a run failed: a broken guarantee, or else the last line that the run logged.
-func (r *testedReport) witness() string {
-	text := r.Failure.Stop
-	if log := r.Failure.Log; len(log) > 0 {
-		text = log[len(log)-1]
+// witnessOf is the first line of why a run failed: a broken guarantee, or else the last line that the run logged.
+func witnessOf(failure *selfbuild.Failure) string {
+	text := failure.Stop
+	if n := len(failure.Log); n > 0 {
+		text = failure.Log[n-1]
 	}
-	if broken := r.Failure.Violations; len(broken) > 0 {
-		text = broken[0].Text
+	if len(failure.Violations) > 0 {
+		text = failure.Violations[0].Text
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	return line
@@ -173,11 +157,7 @@ func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first
 		return testedOutcome{}, errors.Join(ctx.Err(), err)
 	}
 	ran := testedOutcome{seconds: (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds()}
-	var report testedReport
-	text, missing := os.ReadFile(file)
-	if missing == nil {
-		missing = json.Unmarshal(text, &report)
-	}
+	report, missing := selfbuild.ReadReport(file)
 	if _, why, unbooted := strings.Cut(string(out), notBooted); unbooted && name != "" {
 		why, _, _ = strings.Cut(why, "\n")
 		return testedOutcome{failed: first, seeds: 1, witness: notBooted + why, seconds: ran.seconds}, nil
@@ -188,7 +168,7 @@ func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first
 	ran.seeds, ran.hashes = report.Passed, map[uint64]string{}
 	maps.Copy(ran.hashes, report.Hashes)
 	if failure := report.Failure; failure != nil {
-		ran.seeds, ran.failed, ran.witness = ran.seeds+1, failure.Seed, report.witness()
+		ran.seeds, ran.failed, ran.witness = ran.seeds+1, failure.Seed, witnessOf(failure)
 		ran.hashes[failure.Seed] = failure.Hash
 	}
 	return ran, nil

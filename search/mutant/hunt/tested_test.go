@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
 // The witness of a failed seed is one line of its report.
@@ -19,9 +20,9 @@ func TestWitness(t *testing.T) {
 		`{"failure":{"seed":6,"log":["manager-0 has exited with code 1"],"violations":[{"text":"Linearizable: user's delete of blue/c (operation 151)\n  returned TooMany"}]}}`: "Linearizable: user's delete of blue/c (operation 151)",
 		`{"failure":{"seed":6,"stop":"out of memory"}}`: "out of memory",
 	} {
-		var r testedReport
+		var r selfbuild.Report
 		require.NoError(t, json.Unmarshal([]byte(report), &r))
-		require.Equal(t, witness, r.witness())
+		require.Equal(t, witness, witnessOf(r.Failure))
 	}
 }
 
