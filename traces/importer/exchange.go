@@ -156,13 +156,3 @@ func (x *Exchange) page(token string) string {
 	}
 	return fmt.Sprintf("%s %q %q %q", token, x.Scope, x.Selector.Labels, x.Selector.Node)
 }
-
-// single returns an object, or the one in a table with one row, which kubectl
-// requests.
-func single(text []byte) []byte {
-	var table collection
-	if json.Unmarshal(text, &table) == nil && table.Kind == "Table" && len(table.Rows) == 1 {
-		return table.Rows[0].Object
-	}
-	return text
-}

@@ -63,8 +63,11 @@ func (r Reducer) reduce(text []byte) (reduced, error) { return r.seen.Of(text, r
 func (r Reducer) read(text []byte) (reduced, error) {
 	top, err := headOf(text)
 	if err == nil && top.Kind == "Table" {
-		text = single(text)
-		top, err = headOf(text)
+		var table collection
+		if json.Unmarshal(text, &table) == nil && len(table.Rows) == 1 {
+			text = table.Rows[0].Object
+			top, err = headOf(text)
+		}
 	}
 	if err != nil {
 		return reduced{}, err
