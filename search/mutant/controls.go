@@ -11,7 +11,6 @@ var controls = []Mutant{
 		File:        readyFile,
 		Anchor:      "		r.generation++\n",
 		Replacement: "",
-		Hunt:        in("minute"),
 		Equivalent:  "one lock is held while the window is read and the watch registers, and readiness is still checked",
 	},
 	{
@@ -22,7 +21,6 @@ var controls = []Mutant{
 		File:        watchCacheFile,
 		Anchor:      "		w.history.updateCache(wcEvent)\n		w.resourceVersion = resourceVersion\n",
 		Replacement: "		w.resourceVersion = resourceVersion\n		w.history.updateCache(wcEvent)\n",
-		Hunt:        in("minute"),
 		Equivalent:  "both happen with the cache's lock held",
 		Budget:      100,
 	},
@@ -34,7 +32,6 @@ var controls = []Mutant{
 		File:        cacherFile,
 		Anchor:      "			if event.Type != watch.Bookmark {\n				c.dispatchEvent(&event)\n			}\n			lastProcessedResourceVersion = event.ResourceVersion\n",
 		Replacement: "			lastProcessedResourceVersion = event.ResourceVersion\n			if event.Type != watch.Bookmark {\n				c.dispatchEvent(&event)\n			}\n",
-		Hunt:        in("minute"),
 		Equivalent:  "one goroutine dispatches events and bookmarks, one after the other",
 	},
 	{
@@ -68,7 +65,6 @@ var controls = []Mutant{
 		File:        clientWatchFile,
 		Anchor:      "					initReq: *wreq,\n",
 		Replacement: "					initReq: func(r watchRequest) watchRequest { return r }(*wreq),\n",
-		Hunt:        in("minute"),
 		Equivalent:  "the request is copied either way",
 	},
 	{
@@ -79,7 +75,6 @@ var controls = []Mutant{
 		File:        "cacher/cacher.go",
 		Anchor:      "	c.group.Wait()\n	c.watchers.endAll()\n",
 		Replacement: "	c.group.Wait()\n",
-		Hunt:        in("minute"),
 		Equivalent:  "ingest, which has been waited for, ended them, and a stopped cache registers none",
 		Budget:      100,
 	},

@@ -43,7 +43,8 @@ type Mutant struct {
 	// More are further edits, in this file or in others. Each applies to the result of those before
 	// it.
 	More []Edit
-	// Hunt are the flags of simrun for the runs in which the bug shows soonest.
+	// Hunt are the flags of simrun for the runs in which the bug shows soonest. Where simrun can run it
+	// itself, they name the scenario minute unless the entry says otherwise.
 	Hunt []string
 	// Breaks are the guarantees that the bug can break. A run that breaks another one shows
 	// something else: released code has bugs of its own, which an edit can move to another seed.
@@ -62,7 +63,8 @@ type Mutant struct {
 }
 
 // mutants are all mutants, in a fixed order.
-var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
+var mutants = usually(in("minute"), slices.Concat(
+	guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes))
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }
@@ -157,6 +159,16 @@ func of(target, module string, mutants []Mutant) []Mutant {
 		m.Target, m.Module = cmp.Or(m.Target, target), cmp.Or(m.Module, module)
 		if finding, is := strings.CutPrefix(m.Name, "fix-finding-"); is {
 			m.Equivalent = "it fixes finding " + finding
+		}
+	}
+	return mutants
+}
+
+// usually returns mutants with flags of simrun for their runs, where they have none of their own.
+func usually(hunt []string, mutants []Mutant) []Mutant {
+	for i := range mutants {
+		if mutants[i].Hunt == nil {
+			mutants[i].Hunt = hunt
 		}
 	}
 	return mutants

@@ -87,7 +87,6 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 		File:        "cacher/watch.go",
 		Anchor:      "		return c.waitFresh(ctx, start.rv)\n",
 		Replacement: "		return nil\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "cacher-A31",
@@ -115,7 +114,6 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 		File:        "cacher/ingest.go",
 		Anchor:      "c.openWatch(fmt.Sprint(c.state.rv), false)",
 		Replacement: "c.openWatch(fmt.Sprint(c.state.rv+1), false)",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "cacher-shared-stream",
@@ -194,7 +192,6 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 		File:        "cacher/payload.go",
 		Anchor:      "	return &delivery{metaObject: shared.object, payload: shared}\n",
 		Replacement: "	return shared.object\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "cacher-unreleased",
@@ -203,6 +200,5 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 		File:        "cacher/watcher.go",
 		Anchor:      "	w.cacher.watchers.remove(w)\n",
 		Replacement: "",
-		Hunt:        in("minute"),
 	},
 })

@@ -26,7 +26,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 					}
 				case apierrors.IsTooManyRequests(err):
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "D02-now",
@@ -35,7 +34,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		File:        reflectorFile,
 		Anchor:      "					logger.V(4).Info(\"Watch closed\", \"reflector\", r.name, \"type\", r.typeDescription, \"err\", err)\n				case apierrors.IsTooManyRequests(err):\n",
 		Replacement: "					r.setLastSyncResourceVersion(\"0\")\n					continue\n				case apierrors.IsTooManyRequests(err):\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:    "D01",
@@ -87,7 +85,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		File:        reflectorFile,
 		Anchor:      "				if propagateRVFromStart || eventReceivedBesidesAdded {\n",
 		Replacement: "				if (propagateRVFromStart && false) || eventReceivedBesidesAdded {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:    "k8s-115658",
@@ -104,7 +101,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		}
 	}
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:    "k8s-90581",
@@ -123,7 +119,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 `,
 			Replacement: "	return f.closed\n",
 		}},
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "k8s-131266",
@@ -132,7 +127,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		File:        reflectorFile,
 		Anchor:      "		if stopWatcher {\n			w.Stop()\n		}\n",
 		Replacement: "		_ = stopWatcher\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "watchlist-unfinished",
@@ -141,7 +135,6 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		File:        reflectorFile,
 		Anchor:      "		if watchListBookmarkReceived {\n			break\n		}\n",
 		Replacement: "		if watchListBookmarkReceived || resourceVersion == \"\" {\n			break\n		}\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "batch-twice",
@@ -150,6 +143,5 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		File:        queueFile,
 		Anchor:      "		if unique.Has(id) {\n",
 		Replacement: "		if unique.Has(id) && f.closed {\n",
-		Hunt:        in("minute"),
 	},
 })

@@ -75,7 +75,6 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		File:        clientWatchFile,
 		Anchor:      "				nextRev = wr.Header.Revision + 1\n",
 		Replacement: "				nextRev = wr.Header.Revision\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:    "E07",
@@ -135,7 +134,6 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		File:        watchableStoreFile,
 		Anchor:      "		w.minRev = max(curRev+1, w.minRev)\n",
 		Replacement: "		w.minRev = max(curRev+2, w.minRev)\n",
-		Hunt:        in("minute"),
 		Budget:      200,
 	},
 	{
@@ -151,7 +149,6 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		Replacement: `			_ = nextRev
 
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:    "resume-now",
@@ -165,7 +162,6 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		Replacement: `		ws.id, ws.initReq.rev = InvalidWatchID, 0
 		w.resuming = append(w.resuming, ws)
 `,
-		Hunt:   in("minute"),
 		Budget: 200,
 	},
 	{
@@ -257,7 +253,6 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	return r, err
 }
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:    "etcd-14685",

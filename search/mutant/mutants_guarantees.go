@@ -10,7 +10,6 @@ var guaranteeMutants = of("", apiserver, []Mutant{
 		File:        cacherFile,
 		Anchor:      "			if !watcher.nonblockingAdd(event) {\n",
 		Replacement: "			if event.ResourceVersion%23 != 0 && !watcher.nonblockingAdd(event) {\n",
-		Hunt:        in("minute"),
 		Budget:      10,
 	},
 	{
@@ -29,7 +28,6 @@ var guaranteeMutants = of("", apiserver, []Mutant{
 		File:        watcherFile,
 		Anchor:      "func (c *cacheWatcher) Stop() {\n	c.forget(false)\n",
 		Replacement: "func (c *cacheWatcher) Stop() {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "unshared",
@@ -47,7 +45,6 @@ var guaranteeMutants = of("", apiserver, []Mutant{
 		File:        watcherFile,
 		Anchor:      "	return object.DeepCopyObject()\n",
 		Replacement: "	return object\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "unsynced",

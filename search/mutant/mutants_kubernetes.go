@@ -139,7 +139,6 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 		File:        cacherFile,
 		Anchor:      "	err = c.waitUntilWatchCacheFreshAndForceAllEvents(ctx, requiredResourceVersion, opts)\n",
 		Replacement: "	err = nil\n",
-		Hunt:        in("minute"),
 		Budget:      100,
 	},
 	{
@@ -152,7 +151,6 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	err = c.waitUntilWatchCacheFreshAndForceAllEvents(ctx, requiredResourceVersion, opts)
 	c.watchCache.RUnlock()
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "A22",
@@ -189,7 +187,6 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 		File:        cacherFile,
 		Anchor:      "		defer cacher.terminateAllWatchers()\n",
 		Replacement: "",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "A31",

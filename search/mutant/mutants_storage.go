@@ -20,7 +20,6 @@ var storageMutants = of("", apiserver, []Mutant{
 			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
 				Revision: asked,
 `,
-		Hunt:   in("minute"),
 		Unseen: "rare: a newest list with a selector and a limit gets to etcd in pieces by the fallback alone, when the cache is too far behind or has no such snapshot; and a write has to come between two pieces",
 	},
 	{
@@ -75,7 +74,6 @@ var storageMutants = of("", apiserver, []Mutant{
 			{Anchor: staleUpdateError, Replacement: staleUpdateError[:len(staleUpdateError)-2] + "|| true {\n"},
 			{Anchor: staleUpdateEqual, Replacement: "			if !origStateIsCurrent && false {\n				origState, err = getCurrentState()\n"},
 		},
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "k8s-35415-shared",
@@ -85,7 +83,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        delegatorFile,
 		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.GuaranteedUpdate(",
 		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.GuaranteedUpdate(",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-43152",
@@ -94,7 +91,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      staleUpdateError,
 		Replacement: staleUpdateError[:len(staleUpdateError)-2] + "|| true {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-48394",
@@ -103,7 +99,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      staleUpdateEqual,
 		Replacement: "			if !origStateIsCurrent && false {\n				origState, err = getCurrentState()\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:    "k8s-54780",
@@ -116,7 +111,6 @@ var storageMutants = of("", apiserver, []Mutant{
 				}
 `,
 		Replacement: "",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-113380",
@@ -125,7 +119,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      "			err = s.decoder.Decode(origState.data, out, txnResp.Revision)\n",
 		Replacement: "			err = s.decoder.Decode(origState.data, out, origState.rev)\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-77619",
@@ -134,7 +127,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent {\n",
 		Replacement: "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent || true {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-82303",
@@ -143,7 +135,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
 		Replacement: staleUpdatePrecondition[:len(staleUpdatePrecondition)-2] + "|| true {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-89828-precondition",
@@ -152,7 +143,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent {\n",
 		Replacement: "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent || true {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-89828-deleted",
@@ -161,7 +151,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        etcd3Store,
 		Anchor:      "			origState, err = s.getState(ctx, txnResp.KV, key, v, false, expectTransformOrDecodeError)\n",
 		Replacement: "			origState, err = s.getState(ctx, txnResp.KV, key, v, true, expectTransformOrDecodeError)\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-89828-shared",
@@ -171,7 +160,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        delegatorFile,
 		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.Delete(",
 		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.Delete(",
-		Hunt:        in("minute"),
 		Breaks:      append([]string{"Exact-state", "Any", "Not-older-than", "Initial", "Typed", "Faithful", "Unique", "ErrorRV"}, streams...),
 	},
 	{
@@ -182,7 +170,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        delegatorFile,
 		Anchor:      "	if opts.ResourceVersion == \"\" {\n		// If resourceVersion is not specified, serve it from underlying\n",
 		Replacement: "	if opts.ResourceVersion == \"\" && !c.cacher.Ready() {\n		// If resourceVersion is not specified, serve it from underlying\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-stale-list",
@@ -192,7 +179,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        watchCacheFile,
 		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
 		Replacement: "		if opts.ResourceVersion == \"\" && listRV > 0 {\n			return w.waitAndListConsistent(",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-123676",
@@ -202,7 +188,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        watchCacheFile,
 		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
 		Replacement: "		if listRV == 0 {\n			return w.waitAndListConsistent(",
-		Hunt:        in("minute"),
 		Unseen:      "by design: a list newer than was asked for breaks no promise, but that it fails while etcd cannot be reached",
 	},
 	{
@@ -224,7 +209,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		preparedKey = strings.TrimRight(preparedKey, "/")
 	}
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "k8s-64147",
@@ -234,7 +218,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        watchCacheFile,
 		Anchor:      "	return listResp{ResourceVersion: readResourceVersion}, \"\", nil\n",
 		Replacement: "	return listResp{}, \"\", nil\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:    "k8s-60507",
@@ -265,7 +248,6 @@ var storageMutants = of("", apiserver, []Mutant{
 		File:        cacherFile,
 		Anchor:      "			return storage.NewKeyNotFoundError(key, int64(readResourceVersion))\n",
 		Replacement: "			return storage.NewKeyNotFoundError(key, 0*int64(readResourceVersion))\n",
-		Hunt:        in("minute"),
 	},
 })
 

@@ -70,7 +70,6 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 			Anchor:      "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents && opts.Predicate.AllowWatchBookmarks {\n		// We don't need",
 			Replacement: "	if opts.ResourceVersion != \"\" && opts.SendInitialEvents != nil && *opts.SendInitialEvents && opts.Predicate.AllowWatchBookmarks {\n		// We don't need",
 		}},
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "k8s-125244",
@@ -88,7 +87,6 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		File:        watchCacheFile,
 		Anchor:      "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {\n		return w.getIntervalFromStoreLocked(",
 		Replacement: "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents && resourceVersion == 0 {\n		return w.getIntervalFromStoreLocked(",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "k8s-135452",
@@ -102,7 +100,6 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 			Anchor:      "		if uint64(wc.initialRev) > currentStorageRV {\n",
 			Replacement: "		if uint64(wc.initialRev) > currentStorageRV && wc.initialRev < 0 {\n",
 		}},
-		Hunt: in("minute"),
 	},
 	{
 		Name:    "k8s-28966",
@@ -112,7 +109,6 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		Anchor:  "		if !key.HasPathPrefix(objKey, prefix) {\n",
 		Replacement: `		if !key.HasPathPrefix(objKey, prefix) && !strings.HasPrefix(objKey, strings.TrimRight(prefix, "/")) {
 `,
-		Hunt: in("minute"),
 	},
 	{
 		Name:        "watchlist-stale",
@@ -121,7 +117,6 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		File:        cacherFile,
 		Anchor:      "	rv, err := c.storage.GetCurrentResourceVersion(ctx)\n	return rv, err\n",
 		Replacement: "	return 0, nil\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "watchlist-early-end",
@@ -130,7 +125,6 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		File:        watcherFile,
 		Anchor:      "	if event.Type == watch.Bookmark && event.ResourceVersion < c.bookmarkAfterResourceVersion {\n",
 		Replacement: "	if event.Type == watch.Bookmark && event.ResourceVersion < c.bookmarkAfterResourceVersion && c.stopped {\n",
-		Hunt:        in("minute"),
 	},
 	{
 		Name:        "bookmark-deadline",
