@@ -115,11 +115,7 @@ func (f *File) Append(result Result) error {
 
 // write appends a line in one call, so that a kill leaves it whole or absent.
 func (f *File) write(value any) error {
-	line, err := json.Marshal(value)
-	if err == nil {
-		_, err = f.file.Write(append(line, '\n'))
-	}
-	return notWritten(err)
+	return notWritten(json.NewEncoder(f.file).Encode(value))
 }
 
 // Sync makes all appended lines durable.

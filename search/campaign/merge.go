@@ -149,11 +149,8 @@ func (m *Merged) findMissing() {
 // seeds. The file can be merged, and a campaign of one shard can resume it.
 func (m *Merged) WriteResults(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	header, err := json.Marshal(m.header)
+	err := json.NewEncoder(out).Encode(m.header)
 	if err != nil {
-		return err
-	}
-	if _, err := out.Write(append(header, '\n')); err != nil {
 		return err
 	}
 	open := make([]*os.File, len(m.files))

@@ -50,9 +50,7 @@ type Summary struct {
 	// Faults counts, for each kind, the seeds in which it fired.
 	Faults map[string]uint64 `json:"faults"`
 
-	header  Header
-	groups  map[Signature]*Group
-	reasons map[string]*Reason
+	header Header
 	// milliseconds are simulated, and integers because a sum of floats would depend on its order.
 	milliseconds int64
 }
@@ -86,8 +84,7 @@ type Reason struct {
 func NewSummary(header Header) *Summary {
 	return &Summary{
 		Spec: header.Spec, First: header.First, Last: header.Last, Build: header.Build, Go: header.Go,
-		Seeds: header.Seeds(), Groups: []*Group{}, Faults: map[string]uint64{},
-		header: header, groups: map[Signature]*Group{}, reasons: map[string]*Reason{},
+		Seeds: header.Seeds(), Groups: []*Group{}, Faults: map[string]uint64{}, header: header,
 	}
 }
 
@@ -119,25 +116,22 @@ func (s *Summary) Add(result Result, folder string) (first bool) {
 
 func (s *Summary) addInconclusive(seed uint64, text string) {
 	s.Inconclusive++
-	reason := s.reasons[text]
-	if reason == nil {
-		reason = &Reason{Text: text}
-		s.reasons[text] = reason
-		s.Reasons = append(s.Reasons, reason)
+	i := slices.IndexFunc(s.Reasons, func(r *Reason) bool { return r.Text == text })
+	if i < 0 {
+		i, s.Reasons = len(s.Reasons), append(s.Reasons, &Reason{Text: text})
 	}
+	reason := s.Reasons[i]
 	reason.Count++
 	reason.Lowest = lowest(reason.Lowest, seed)
 }
 
 func (s *Summary) addFailure(result Result, folder string) (first bool) {
 	signature, witness := leading(result)
-	group := s.groups[signature]
-	if group == nil {
-		first = true
-		group = &Group{Signature: signature, Also: map[string]uint64{}, Faults: map[string]uint64{}}
-		s.groups[signature] = group
-		s.Groups = append(s.Groups, group)
+	i := slices.IndexFunc(s.Groups, func(g *Group) bool { return g.Signature == signature })
+	if first = i < 0; first {
+		i, s.Groups = len(s.Groups), append(s.Groups, &Group{Signature: signature, Also: map[string]uint64{}, Faults: map[string]uint64{}})
 	}
+	group := s.Groups[i]
 	group.Count++
 	group.Lowest = lowest(group.Lowest, result.Seed)
 	if group.Lowest[0] == result.Seed {
