@@ -28,26 +28,20 @@ type curve struct {
 // curvesOf returns a curve for each half of the mutants, and one for results of hunts in other runs
 // if there are any, perhaps with older edits.
 func curvesOf(all []mutant.Mutant, results []result) []curve {
-	halves := map[string]*curve{
-		tuned:   {title: "in the scenario any: bugs that it was tuned on", color: color.RGBA{G: 0x72, B: 0xb2, A: 0xff}},
-		heldOut: {title: "in the scenario any: bugs that were held out", color: color.RGBA{R: 0xd5, G: 0x5e, A: 0xff}},
-	}
-	earlier := curve{title: "before: each bug in the scenario made for it", color: color.Gray{Y: 0x80}}
+	var earlier [][]result
 	for _, m := range all {
-		if m.Equivalent != "" || m.Source == "" {
-			continue
-		}
-		if trials := trialsOf(results, m); len(trials) > 0 {
-			halves[half(m)].bugs = append(halves[half(m)].bugs, trials)
-		}
 		trials := slices.DeleteFunc(slices.Clone(results), func(r result) bool {
 			return r.Mutant != m.Name || r.Trial == 0 || r.Strategy != "" || r.Hunt == strings.Join(m.Hunt, " ")
 		})
-		if len(trials) > 0 {
-			earlier.bugs = append(earlier.bugs, trials)
+		if m.Equivalent == "" && m.Source != "" && len(trials) > 0 {
+			earlier = append(earlier, trials)
 		}
 	}
-	return slices.DeleteFunc([]curve{*halves[tuned], *halves[heldOut], earlier}, func(c curve) bool { return len(c.bugs) == 0 })
+	return slices.DeleteFunc([]curve{
+		{"in the scenario any: bugs that it was tuned on", color.RGBA{G: 0x72, B: 0xb2, A: 0xff}, bugsOf(tuned, all, results)},
+		{"in the scenario any: bugs that were held out", color.RGBA{R: 0xd5, G: 0x5e, A: 0xff}, bugsOf(heldOut, all, results)},
+		{"before: each bug in the scenario made for it", color.Gray{Y: 0x80}, earlier},
+	}, func(c curve) bool { return len(c.bugs) == 0 })
 }
 
 // at returns the share found within a number of seconds of processor time, in percent: the mean

@@ -14,49 +14,44 @@ const (
 	heldOut = "held-out"
 )
 
-func half(m mutant.Mutant) string {
+func halfOf(m mutant.Mutant) string {
 	if m.HeldOut() {
 		return heldOut
 	}
 	return tuned
 }
 
-// share is the result for a group of bugs.
-type share struct {
-	found, hunted int
-	// seconds is the processor time until detection, the median of each bug.
-	seconds []float64
-}
-
-// sharesOf says what was found of each half of the mutants, one line each. It leaves out controls
-// and edits that are nobody's bug.
-func sharesOf(all []mutant.Mutant, results []result) string {
-	shares := map[string]*share{tuned: {}, heldOut: {}}
+// bugsOf returns the trials of each bug of a half that was hunted. It leaves out controls and edits that
+// are nobody's bug.
+func bugsOf(half string, all []mutant.Mutant, results []result) (bugs [][]result) {
 	for _, m := range all {
 		trials := trialsOf(results, m)
-		if m.Equivalent != "" || m.Source == "" || len(trials) == 0 {
-			continue
-		}
-		s := shares[half(m)]
-		s.hunted++
-		if _, seconds, _ := detections(trials); len(seconds) > 0 {
-			s.found++
-			s.seconds = append(s.seconds, quantile(seconds, 0.5))
+		if m.Equivalent == "" && m.Source != "" && halfOf(m) == half && len(trials) > 0 {
+			bugs = append(bugs, trials)
 		}
 	}
-	var b strings.Builder
-	for _, name := range []string{tuned, heldOut} {
-		if s := shares[name]; s.hunted > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", name, s.text())
-		}
-	}
-	return b.String()
+	return bugs
 }
 
-func (s share) text() string {
-	words := fmt.Sprintf("%d of %d found, %.0f %%", s.found, s.hunted, 100*float64(s.found)/float64(s.hunted))
-	if len(s.seconds) > 0 {
-		words += fmt.Sprintf("; in the median after %.1f s of processor time", quantile(s.seconds, 0.5))
+// sharesOf says what was found of each half of the mutants, one line each.
+func sharesOf(all []mutant.Mutant, results []result) string {
+	var b strings.Builder
+	for _, half := range []string{tuned, heldOut} {
+		bugs := bugsOf(half, all, results)
+		if len(bugs) == 0 {
+			continue
+		}
+		var medians []float64 // of the processor time until detection, of each bug found
+		for _, trials := range bugs {
+			if _, seconds, _ := detections(trials); len(seconds) > 0 {
+				medians = append(medians, quantile(seconds, 0.5))
+			}
+		}
+		fmt.Fprintf(&b, "%s: %d of %d found, %.0f %%", half, len(medians), len(bugs), 100*float64(len(medians))/float64(len(bugs)))
+		if len(medians) > 0 {
+			fmt.Fprintf(&b, "; in the median after %.1f s of processor time", quantile(medians, 0.5))
+		}
+		b.WriteString("\n")
 	}
-	return words
+	return b.String()
 }

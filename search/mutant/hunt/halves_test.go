@@ -14,7 +14,7 @@ func TestHalvesAreReportedApart(t *testing.T) {
 	for n := 0; len(bugs[tuned]) < 3 || len(bugs[heldOut]) < 2; n++ {
 		m := bug
 		m.Name = fmt.Sprintf("bug-%d", n)
-		bugs[half(m)] = append(bugs[half(m)], m)
+		bugs[halfOf(m)] = append(bugs[halfOf(m)], m)
 	}
 	all := append(bugs[tuned][:3:3], bugs[heldOut][:2]...)
 	var results []result

@@ -293,9 +293,9 @@ func TestTheTable(t *testing.T) {
 	waiting := mutant.Mutant{Name: "waiting", Summary: "Later.", Source: "d #3", Hunt: bug.Hunt}
 	text := table([]mutant.Mutant{bug, unseen, waiting, control}, results)
 	require.Contains(t, text, "2 hunted, 1 found,\nand 1 not hunted yet")
-	require.Contains(t, text, "| waiting | "+half(waiting)+" | Later. | d #3 | `simrun --mutant waiting ")
-	require.Contains(t, text, "| bug | "+half(bug)+" | a\\|b #1 | It breaks. | `f.go` | Ordered, Unique | `simrun --mutant bug --scenario calm --seeds 1-5000` | 4 of 4 | 2, 40 | 2.0 s | TestA and 2 more |")
-	require.Contains(t, text, "| unseen | "+half(unseen)+" | Rare. | c #2 | no such fault; 500 seeds of `simrun --mutant unseen --scenario calm --seeds 1-5000` |")
+	require.Contains(t, text, "| waiting | "+halfOf(waiting)+" | Later. | d #3 | `simrun --mutant waiting ")
+	require.Contains(t, text, "| bug | "+halfOf(bug)+" | a\\|b #1 | It breaks. | `f.go` | Ordered, Unique | `simrun --mutant bug --scenario calm --seeds 1-5000` | 4 of 4 | 2, 40 | 2.0 s | TestA and 2 more |")
+	require.Contains(t, text, "| unseen | "+halfOf(unseen)+" | Rare. | c #2 | no such fault; 500 seeds of `simrun --mutant unseen --scenario calm --seeds 1-5000` |")
 	require.Contains(t, text, "| control | Same. | it is the same | 100 | 0 |")
 	for _, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(line, "|---") {

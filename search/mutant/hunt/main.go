@@ -31,18 +31,17 @@
 // the hunt was impossible.
 //
 //   - trial.go: one trial, and what counts as found
-//   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds what, and
-//     in which runs
+//   - strategies.go, elsewhere.go: which strategy of schedules finds what, and in which runs
 //   - runner.go: runs in worker processes, and a hunt's view of a verdict
 //   - halves.go: results for the tuned and the held-out mutants
 //   - probe.go, effects.go: how often runs reach the edits, and which edits change runs
 //   - tested.go, together.go: mutants in tests of package simtest, one by one or in the same runs
 //   - fitting.go: which mutants apply to the code
 //   - suite.go, suite_build.go: whether the tests of the edited package notice the edit
-//   - smaller.go: shrinking failing runs
+//   - smaller.go: shrinking failing runs, and the table of what is left of them
 //   - replays.go: recording and replaying failures
 //   - results.go: the file of results
-//   - table.go, smaller_table.go, curve.go: the tables, and the picture
+//   - table.go, curve.go: the table of what was found, and the picture
 package main
 
 import (
@@ -203,7 +202,7 @@ func choose(o options) ([]mutant.Mutant, error) {
 	}
 	all = slices.DeleteFunc(all, func(m mutant.Mutant) bool {
 		// With one fix alone, runs still show the other findings.
-		return o.short && m.Budget == 0 || o.half != "" && half(m) != o.half || o.only == "" && mutant.IsFix(m.Name)
+		return o.short && m.Budget == 0 || o.half != "" && halfOf(m) != o.half || o.only == "" && mutant.IsFix(m.Name)
 	})
 	if len(all) == 0 {
 		return nil, errors.New("expected mutants to hunt, found none: --only, --half and --short (those with a budget) leave none")

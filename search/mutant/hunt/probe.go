@@ -42,13 +42,12 @@ func count(times uint64) string {
 	return fmt.Sprintf("%d times", times)
 }
 
-// reached counts how often runs reached the places of each mutant's edits, and in how many of the
-// runs.
-type reached struct{ times, runs map[string][]uint64 }
+// reached is how often runs reached the place of an edit, and in how many of the runs.
+type reached struct{ times, runs uint64 }
 
 // probe counts once for each kind of runs, whatever mutants name it.
 func (h *hunter) probe(ctx context.Context, chosen []mutant.Mutant) (unreached []string, err error) {
-	known := map[string]reached{}
+	known := map[string]map[string][]reached{}
 	for _, m := range chosen {
 		runs := strings.Join(m.Hunt, " ")
 		all, counted := known[m.Target+" "+runs]
@@ -63,10 +62,9 @@ func (h *hunter) probe(ctx context.Context, chosen []mutant.Mutant) (unreached [
 			if len(m.More) > 0 {
 				edit += fmt.Sprintf(", edit %d of %d", i+1, 1+len(m.More))
 			}
-			times := all.times[m.Name][i]
-			switch {
-			case times > 0:
-				fmt.Fprintf(h.stdout, "%-24s reached %s, in %d of %d runs of %s\n", edit, count(times), all.runs[m.Name][i], h.options.probe, runs)
+			switch at := all[m.Name][i]; {
+			case at.times > 0:
+				fmt.Fprintf(h.stdout, "%-24s reached %s, in %d of %d runs of %s\n", edit, count(at.times), at.runs, h.options.probe, runs)
 			case strings.Contains(p.Replacement, p.Anchor):
 				fmt.Fprintf(h.stdout, "%-24s adds to %s, and was reached 0 times, if there is anything to reach\n", edit, p.File)
 			default:
@@ -78,38 +76,32 @@ func (h *hunter) probe(ctx context.Context, chosen []mutant.Mutant) (unreached [
 	return unreached, nil
 }
 
-// counts runs seeds of a mutant's runs, without the mutant.
-func (h *hunter) counts(ctx context.Context, m mutant.Mutant) (reached, error) {
+// counts runs seeds of a mutant's runs, without the mutant, and returns what they reached of each mutant's edits.
+func (h *hunter) counts(ctx context.Context, m mutant.Mutant) (map[string][]reached, error) {
 	spec, err := h.spec(ctx, m)
 	if err != nil {
-		return reached{}, err
+		return nil, err
 	}
+	all := map[string][]reached{}
 	before, err := h.probes.Counts()
-	if err != nil {
-		return reached{}, err
-	}
-	all := reached{map[string][]uint64{}, map[string][]uint64{}}
 	for name, counts := range before {
-		all.times[name], all.runs[name] = make([]uint64, len(counts)), make([]uint64, len(counts))
+		all[name] = make([]reached, len(counts))
 	}
-	for n := range h.options.probe {
-		spec = spec.WithSeed(uint64(n + 1))
-		if _, _, err := h.run(ctx, "", spec); err != nil {
-			return reached{}, err
+	for n := 0; err == nil && n < h.options.probe; n++ {
+		if _, _, err := h.run(ctx, "", spec.WithSeed(uint64(n+1))); err != nil {
+			return nil, err
 		}
-		after, err := h.probes.Counts()
-		if err != nil {
-			return reached{}, err
-		}
+		var after map[string][]uint64
+		after, err = h.probes.Counts()
 		for name, counts := range after {
 			for i, count := range counts {
 				if times := count - before[name][i]; times > 0 {
-					all.times[name][i] += times
-					all.runs[name][i]++
+					all[name][i].times += times
+					all[name][i].runs++
 				}
 			}
 		}
 		before = after
 	}
-	return all, nil
+	return all, err
 }

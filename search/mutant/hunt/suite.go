@@ -74,7 +74,7 @@ func (h *hunter) suite(ctx context.Context, pkg string, mutants []mutant.Mutant)
 	fmt.Fprintf(h.stdout, "%s without an edit: %d tests in %.0f s; %s\n", pkg, control.ran, control.took.Seconds(), redText(control.red))
 	for _, m := range mutants {
 		r := result{Mutant: m.Name, Key: suiteKeyOf(m), Suite: pkg, RedAnyway: control.red}
-		if r.Red, r.Seconds, err = notice(ctx, tests, m, control); err != nil {
+		if r.Red, r.Seconds, err = notice(ctx, tests.run, m, control); err != nil {
 			return err
 		}
 		fmt.Fprintf(h.stdout, "%-24s %s: %s\n", m.Name, pkg, redText(r.Red))
@@ -87,15 +87,13 @@ func (h *hunter) suite(ctx context.Context, pkg string, mutants []mutant.Mutant)
 
 // suiteRunner runs the tests of a package with a mutant on, or none: all, or those that
 // are named.
-type suiteRunner interface {
-	run(ctx context.Context, on string, only []string, most time.Duration) (suiteRun, error)
-}
+type suiteRunner func(ctx context.Context, on string, only []string, most time.Duration) (suiteRun, error)
 
 // notice returns the tests that fail with an edit twice, and pass without it; and the real time of
 // the first run in seconds.
-func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control suiteRun) (red []string, seconds float64, err error) {
+func notice(ctx context.Context, run suiteRunner, m mutant.Mutant, control suiteRun) (red []string, seconds float64, err error) {
 	most := maxLonger*control.took + minLonger
-	first, err := tests.run(ctx, m.Name, nil, most)
+	first, err := run(ctx, m.Name, nil, most)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -107,7 +105,7 @@ func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control sui
 	if slices.Contains(red, unnamed) {
 		only = nil
 	}
-	second, err := tests.run(ctx, m.Name, only, most)
+	second, err := run(ctx, m.Name, only, most)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -125,7 +123,7 @@ type suiteRun struct {
 	end string
 }
 
-// run implements suiteRunner.
+// run is a suiteRunner.
 func (t *packageTests) run(ctx context.Context, on string, only []string, most time.Duration) (suiteRun, error) {
 	arguments := []string{"-test.v=test2json", "-test.timeout", most.String()}
 	if len(only) > 0 {

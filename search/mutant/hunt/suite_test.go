@@ -14,23 +14,11 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// rerun is a suite whose runs are given, one after the other.
-type rerun struct {
-	runs  [][]string // what is red in each
-	asked [][]string
-}
-
-func (r *rerun) run(_ context.Context, on string, only []string, _ time.Duration) (suiteRun, error) {
-	red := r.runs[len(r.asked)]
-	r.asked = append(r.asked, only)
-	return suiteRun{red: red, took: time.Second}, nil
-}
-
 func TestATestIsRedIfItFailsTwiceAndNotWithoutTheEdit(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		control []string
-		runs    [][]string
+		runs    [][]string // what is red in each
 		red     []string
 		asked   [][]string
 	}{
@@ -42,11 +30,14 @@ func TestATestIsRedIfItFailsTwiceAndNotWithoutTheEdit(t *testing.T) {
 		{"a panic once", nil, [][]string{{unnamed}, {}}, []string{}, [][]string{nil, nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			suite := &rerun{runs: row.runs}
-			red, _, err := notice(context.Background(), suite, bug, suiteRun{red: row.control})
+			var asked [][]string
+			red, _, err := notice(t.Context(), func(_ context.Context, _ string, only []string, _ time.Duration) (suiteRun, error) {
+				asked = append(asked, only)
+				return suiteRun{red: row.runs[len(asked)-1], took: time.Second}, nil
+			}, bug, suiteRun{red: row.control})
 			require.NoError(t, err)
 			require.Equal(t, row.red, red)
-			require.Equal(t, row.asked, suite.asked)
+			require.Equal(t, row.asked, asked)
 		})
 	}
 }
@@ -83,7 +74,7 @@ func TestASuiteIsBuiltAndRunWithEdits(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, control.red)
 	require.Positive(t, control.ran)
-	red, _, err := notice(context.Background(), tests, m, control)
+	red, _, err := notice(context.Background(), tests.run, m, control)
 	require.NoError(t, err)
 	require.NotEmpty(t, red)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // yet, and the controls.
 func table(all []mutant.Mutant, results []result) string {
 	var bugs, shown, missed, waiting, controls []string
-	hunted, found, tested, silent := 0, 0, 0, 0
+	tested, silent := 0, 0
 	for _, m := range all {
 		trials := trialsOf(results, m)
 		if suites := suitesOf(results, m); m.Equivalent == "" && m.Source != "" && len(suites) > 0 {
@@ -22,31 +23,23 @@ func table(all []mutant.Mutant, results []result) string {
 				silent++
 			}
 		}
-		switch {
+		switch detected, _, _ := detections(trials); {
 		case mutant.IsFix(m.Name):
-			continue
 		case m.Equivalent != "":
 			controls = append(controls, controlRow(m, trials))
-			continue
 		case len(trials) == 0:
-			waiting = append(waiting, fmt.Sprintf("| %s | %s | %s | %s | %s |\n", m.Name, half(m), cell(m.Summary), cell(m.Source), command(m)))
-			continue
-		}
-		detected, _, _ := detections(trials)
-		switch {
+			waiting = append(waiting, fmt.Sprintf("| %s | %s | %s | %s | %s |\n", m.Name, halfOf(m), cell(m.Summary), cell(m.Source), command(m)))
 		case m.Source == "":
 			shown = append(shown, bugRow(m, trials, results))
-			continue
 		case len(detected) > 0:
-			found++
 			bugs = append(bugs, bugRow(m, trials, results))
 		default:
 			missed = append(missed, missedRow(m, trials))
 		}
-		hunted++
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, preface, hunted, found, len(waiting), silent, tested, strings.ReplaceAll(strings.TrimSpace(sharesOf(all, results)), "\n", "\n    "))
+	fmt.Fprintf(&b, preface, len(bugs)+len(missed), len(bugs), len(waiting), silent, tested,
+		strings.ReplaceAll(strings.TrimSpace(sharesOf(all, results)), "\n", "\n    "))
 	section := func(title, head string, rows []string) {
 		if len(rows) > 0 {
 			columns := strings.Count(head, "|") - 1
@@ -92,27 +85,23 @@ func bugRow(m mutant.Mutant, trials, results []result) string {
 	}
 	slices.Sort(broken)
 	broken = slices.Compact(broken)
-	measured := "–"
-	spent := "–"
+	measured, spent := "–", "–"
 	if len(seeds) > 0 {
 		measured = fmt.Sprintf("%.0f, %.0f", quantile(seeds, 0.5), quantile(seeds, 0.95))
 		spent = fmt.Sprintf("%.1f s", quantile(seconds, 0.5))
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | `%s` | %s | %s | %d of %d | %s | %s | %s |\n",
-		m.Name, half(m), cell(m.Source), cell(m.Summary), files(m), strings.Join(broken, ", "), command(m), len(seeds), len(trials), measured, spent, suiteCell(m, results))
+		m.Name, halfOf(m), cell(m.Source), cell(m.Summary), files(m), strings.Join(broken, ", "), command(m), len(seeds), len(trials), measured, spent, suiteCell(m, results))
 }
 
 func missedRow(m mutant.Mutant, trials []result) string {
 	_, _, seeds := detections(trials)
-	why := m.Unseen
-	switch {
-	case why != "":
-	case withoutEffect(trials):
+	why := "not found yet"
+	if withoutEffect(trials) {
 		why = noEffect
-	default:
-		why = "not found yet"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s; %d seeds of %s |\n", m.Name, half(m), cell(m.Summary), cell(m.Source), cell(why), seeds, command(m))
+	why = cmp.Or(m.Unseen, why)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s; %d seeds of %s |\n", m.Name, halfOf(m), cell(m.Summary), cell(m.Source), cell(why), seeds, command(m))
 }
 
 func controlRow(m mutant.Mutant, trials []result) string {

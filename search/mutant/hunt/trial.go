@@ -79,8 +79,13 @@ func (h *hunter) note(m mutant.Mutant, r result) error {
 }
 
 // trial runs seeds until one shows the bug.
-func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
-	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Strategy: h.by.name, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
+func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (r result, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("hunting %s: %w", m.Name, err)
+		}
+	}()
+	r = result{Mutant: m.Name, Key: keyOf(m), Trial: number, Strategy: h.by.name, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
 	spec, err := h.spec(ctx, m)
 	if err != nil {
 		return r, err
@@ -89,26 +94,23 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 	spec = spec.WithSeed(r.First)
 	steps, used, err := h.by.measure(ctx, h.run, spec)
 	if err != nil {
-		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+		return r, err
 	}
 	var hashes []string
 	for r.Found == 0 && r.Seeds < seeds && used < h.options.time {
 		spec = spec.WithSeed(r.First + uint64(r.Seeds))
 		hash, spent, err := h.seed(ctx, m, h.by.steer(spec, steps), &r)
 		if err != nil {
-			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+			return r, err
 		}
 		used, hashes = used+spent, append(hashes, hash)
 	}
 	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
 	if r.Found == 0 {
 		r.Budget = r.Seeds // fewer if time ran out first
-		spec = spec.WithSeed(r.First)
-		if r.NoEffect, err = h.noEffect(ctx, spec, steps, hashes); err != nil {
-			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
-		}
+		r.NoEffect, err = h.noEffect(ctx, spec.WithSeed(r.First), steps, hashes)
 	}
-	return r, nil
+	return r, err
 }
 
 // noEffect reports whether the runs of these seeds, from that of the spec on, have the same hashes
