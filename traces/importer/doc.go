@@ -9,7 +9,7 @@
 // The files:
 //
 //   - importer.go: the arguments, and the sources in the order in which they are read
-//   - audit.go, audit_request.go: the audit log of an API server
+//   - audit.go: the audit log of an API server
 //   - kubectl.go: `kubectl get --watch --output-watch-events`
 //   - etcdctl.go, etcd_keys.go: `etcdctl get` and `etcdctl watch`
 //   - merge.go: a history that was recorded or imported before

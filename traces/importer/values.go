@@ -111,14 +111,13 @@ func (r *valueReader) pass(count int) {
 // Decode decodes a value. Errors name the position of the flaw in the file.
 func (v jsonValue) Decode(into any) error {
 	err := json.Unmarshal(v.Text, into)
-	var syntax *json.SyntaxError
-	var misfit *json.UnmarshalTypeError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &syntax):
+	}
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
 		return v.within(syntax.Offset).Errorf("expected JSON, found %w", err)
-	case errors.As(err, &misfit):
+	}
+	if misfit, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 		return v.within(misfit.Offset).Errorf("expected another type of value in the field %s, found a JSON %s", cmp.Or(misfit.Field, "at the top"), misfit.Value)
 	}
 	return v.Errorf("expected JSON that fits, found %s", strings.ReplaceAll(err.Error(), "\n", " "))
