@@ -10,13 +10,7 @@ import (
 
 // inside returns the callers that belong to the code under test, by their short names.
 func inside(callers []sim.Call, under []string) []sim.Call {
-	var calls []sim.Call
-	for _, call := range callers {
-		if isUnder(call, under) {
-			calls = append(calls, call)
-		}
-	}
-	return named(calls)
+	return named(slices.DeleteFunc(slices.Clone(callers), func(call sim.Call) bool { return !isUnder(call, under) }))
 }
 
 func isUnder(call sim.Call, under []string) bool {

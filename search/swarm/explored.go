@@ -11,14 +11,10 @@ import (
 
 // Explored describes an exploring run, as a worker sends it.
 type Explored struct {
-	// Choices are the decisions in their memory layout, if the job asked for them.
+	sim.Explored
+	// Choices stand for those of the embedded description: they are the decisions in their memory
+	// layout, if the job asked for them, from the one on at which the copy began.
 	Choices []byte `json:"choices,omitempty"`
-	// First is the number of the first of these: the decision at which the copy began.
-	First     int    `json:"first,omitempty"`
-	Truncated bool   `json:"truncated,omitempty"`
-	Shape     uint64 `json:"shape"`
-	State     uint64 `json:"state"`
-	Steps     uint64 `json:"steps"`
 	// History is a hash of what the clients saw and when; 0 if that is not known.
 	History uint64 `json:"history"`
 	// End is the key of the window's end, 0 if the job did not ask for it. Unjudged means
@@ -44,7 +40,8 @@ func (w *worker) explored(run *scenario.Run) *Explored {
 
 // packed packs the description of a run up to the end of its window.
 func (w *worker) packed(from *sim.Explored) *Explored {
-	e := &Explored{Truncated: from.Truncated, Shape: from.Shape, State: from.State, Steps: from.Steps, End: w.end}
+	e := &Explored{Explored: *from, End: w.end}
+	e.Explored.Choices = nil
 	if w.job.Choices {
 		e.First = min(max(0, w.plain-1), len(from.Choices))
 		choices := from.Choices[e.First:]
@@ -55,7 +52,8 @@ func (w *worker) packed(from *sim.Explored) *Explored {
 
 // Unpack returns the description of the run.
 func (e *Explored) Unpack() sim.Explored {
-	choices := make([]sim.Choice, uintptr(len(e.Choices))/unsafe.Sizeof(sim.Choice{}))
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(choices))), len(e.Choices)), e.Choices)
-	return sim.Explored{Choices: choices, First: e.First, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}
+	unpacked := e.Explored
+	unpacked.Choices = make([]sim.Choice, uintptr(len(e.Choices))/unsafe.Sizeof(sim.Choice{}))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(unpacked.Choices))), len(e.Choices)), e.Choices)
+	return unpacked
 }

@@ -143,17 +143,14 @@ func (p *process) do(job Job) (Answer, error) {
 
 // ask sends the worker a question and reads its answer, a line of JSON each.
 func (p *process) ask(question, answer any) error {
-	line, err := json.Marshal(question)
-	if err == nil {
-		_, err = p.in.Write(append(line, '\n'))
+	if err := json.NewEncoder(p.in).Encode(question); err != nil {
+		return err
 	}
-	if err == nil {
-		line, err = p.out.ReadBytes('\n')
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = json.Unmarshal(line, answer)
-	}
-	return err
+	return json.Unmarshal(line, answer)
 }
 
 // wait lets the worker end and waits for it.

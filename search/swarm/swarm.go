@@ -141,29 +141,26 @@ func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) 
 		known = Outcome{Verdict: Dead(spec, died), Report: died.Error()}
 	}
 	if job.Folder == "" {
-		var err error
-		if job.Folder, err = c.folder(spec); err != nil {
-			known.Err = err
+		if job.Folder, known.Err = c.folder(spec); known.Err != nil {
 			return known
 		}
 	}
 	second, err := Once(ctx, c.Binary, job, c.Limits)
 	known.Notes = second.Notes
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return known
+	case err == nil:
+		return confirmed(spec, first, died, second)
+	case ctx.Err() != nil:
 	case errors.Is(err, ErrOutside) && died != nil:
 		return Outcome{Err: err, Notes: second.Notes} // whether the run ended its process is not known
 	case errors.Is(err, ErrDied):
-		known = Outcome{Verdict: Dead(spec, err), Report: err.Error(), Notes: second.Notes}
+		known.Verdict, known.Report = Dead(spec, err), err.Error()
 		known.Verdict.Folder = job.Folder
 		known.Err = known.Verdict.WriteVerdict(job.Folder, known.Report)
-		return known
-	case err != nil:
+	default:
 		known.Err = err
-		return known
 	}
-	return confirmed(spec, first, died, second)
+	return known
 }
 
 // confirmed compares a failure with its repetition.
