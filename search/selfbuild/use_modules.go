@@ -59,13 +59,8 @@ func (uses Uses) project(toolchain overlay.Toolchain, source, dir string) (overl
 		return overlay.Project{}, err
 	}
 	written := filepath.Join(dir, "go.mod")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return overlay.Project{}, err
-	}
-	if err := os.WriteFile(written, text, 0o644); err != nil {
-		return overlay.Project{}, err
-	}
-	return overlay.Project{Dir: source, ModFile: written}, addSums(filepath.Join(source, "go.sum"), filepath.Join(dir, "go.sum"))
+	return overlay.Project{Dir: source, ModFile: written}, cmp.Or(os.MkdirAll(dir, 0o755), os.WriteFile(written, text, 0o644),
+		addSums(filepath.Join(source, "go.sum"), filepath.Join(dir, "go.sum")))
 }
 
 // addSums adds sums to a file, which also has those that the go command noted in an earlier build.
@@ -85,25 +80,22 @@ func addSums(from, to string) error {
 // replacements returns the replacements for all uses. A module that is not named follows the first
 // named one of its repository.
 func (uses Uses) replacements(toolchain overlay.Toolchain, file *modfile.File) (replacements, error) {
-	replaced, named := replacements{}, replacements{}
 	for _, use := range uses {
 		if err := use.check(toolchain, file); err != nil {
 			return nil, err
 		}
-		named[use.Module] = use.replacement()
 	}
-	for _, use := range uses {
+	replaced := replacements{}
+	for _, use := range slices.Backward(uses) { // the first one wins
 		others, err := use.others(file)
 		if err != nil {
 			return nil, err
 		}
-		for path, instead := range others {
-			if _, taken := replaced[path]; !taken {
-				replaced[path] = instead
-			}
-		}
+		maps.Copy(replaced, others)
 	}
-	maps.Copy(replaced, named)
+	for _, use := range uses {
+		replaced[use.Module] = use.replacement()
+	}
 	return replaced, nil
 }
 
