@@ -39,10 +39,12 @@ func ChooseShard(shard string, shards int, completionIndex string) (Shard, error
 		return Shard{}, fmt.Errorf("%w: expected one of --shard and --shards, found both", ErrShard)
 	case shard != "":
 		chosen, err := parseShard(shard)
-		if err != nil || completionIndex == "" {
-			return chosen, err
+		if err == nil && completionIndex != "" && completionIndex != strconv.Itoa(chosen.Index-1) {
+			// All pods of a Job have the same arguments, and would run the same seeds.
+			err = fmt.Errorf("%w: --shard %s: expected the shard that %s=%s means, counting from 0, found another; give --shards %d instead",
+				ErrShard, shard, CompletionIndexVariable, completionIndex, chosen.Count)
 		}
-		return chosen, agree(chosen, completionIndex)
+		return chosen, err
 	case shards < 0 || shards > MaxShards:
 		return Shard{}, fmt.Errorf("%w: --shards: expected 1 to %d shards, found %d", ErrShard, MaxShards, shards)
 	case shards == 0 && completionIndex != "":
@@ -73,16 +75,6 @@ func parseShard(text string) (Shard, error) {
 		return Shard{}, fmt.Errorf("%w: --shard: expected one of 1/%d to %d/%d, counting from 1, found %q", ErrShard, n, n, n, text)
 	}
 	return Shard{Index: i, Count: n}, nil
-}
-
-// agree rejects a --shard that is not the pod's own: all pods of a Job have the same arguments, and
-// would run the same seeds.
-func agree(shard Shard, completionIndex string) error {
-	if strconv.Itoa(shard.Index-1) != completionIndex {
-		return fmt.Errorf("%w: --shard %s: expected the shard that %s=%s means, counting from 0, found another; give --shards %d instead",
-			ErrShard, shard, CompletionIndexVariable, completionIndex, shard.Count)
-	}
-	return nil
 }
 
 // String returns the shard in the syntax of --shard.
