@@ -54,13 +54,11 @@ func (t *truth) vote(v *version, object *model.Object) {
 	if object.Value == "" {
 		return
 	}
-	for i := range v.seen {
-		if v.seen[i].digest == object.Value {
-			v.seen[i].count++
-			return
-		}
+	i := slices.IndexFunc(v.seen, func(seen vote) bool { return seen.digest == object.Value })
+	if i < 0 {
+		i, v.seen = len(v.seen), append(v.seen, vote{digest: object.Value})
 	}
-	v.seen = append(v.seen, vote{object.Value, 1})
+	v.seen[i].count++
 }
 
 // comparable reports whether etcd's values can be compared with what clients saw.

@@ -1,6 +1,10 @@
 package importer
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"maps"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // finisher makes the objects of the history.
 type finisher struct {
@@ -48,14 +52,10 @@ func (f *finisher) filter(labels map[string]string) map[string]string {
 	if f.labels == nil {
 		return labels
 	}
-	var kept map[string]string
-	for name, value := range labels {
-		if f.labels[name] {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[name] = value
-		}
+	kept := maps.Clone(labels)
+	maps.DeleteFunc(kept, func(name, _ string) bool { return !f.labels[name] })
+	if len(kept) == 0 {
+		return nil
 	}
 	return kept
 }
