@@ -9,12 +9,9 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-// artifactsFolder is the folder for failures' artifacts, beside the results.
-const artifactsFolder = "failures"
-
 // ArtifactsFolder returns the folder below which the failures of a campaign leave their artifacts,
-// one folder each.
-func ArtifactsFolder(results string) string { return filepath.Join(results, artifactsFolder) }
+// one folder each, beside the results.
+func ArtifactsFolder(results string) string { return filepath.Join(results, "failures") }
 
 // Keeper removes the artifacts of failures beyond those to keep of each signature. Those of the
 // lowest seeds stay, in whatever order failures are found. It is used by one goroutine.

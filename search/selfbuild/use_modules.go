@@ -109,7 +109,8 @@ func (u Use) replacement() module.Version {
 // check reports a module that the project does not use, and code that does not exist or needs
 // another Go than the installed one.
 func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
-	if strings.HasPrefix(u.Module+"/", project+"/") || !requires(file, u.Module) {
+	required := slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == u.Module })
+	if strings.HasPrefix(u.Module+"/", project+"/") || !required {
 		return fmt.Errorf("expected a module that simrun is built from, such as k8s.io/apiserver or go.etcd.io/etcd/server/v3, found %s; `simrun version` and go.mod list them", u.Module)
 	}
 	at := filepath.Join(u.Folder, "go.mod")
@@ -132,10 +133,6 @@ func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
 		return fmt.Errorf("expected code for %s or older, found %s, which needs go%s; simrun cannot use it before it supports that release of Go", toolchain.Version, u, own.Go.Version)
 	}
 	return nil
-}
-
-func requires(file *modfile.File, path string) bool {
-	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == path })
 }
 
 // others returns the modules that belong to this one: those of the same repository, and what it

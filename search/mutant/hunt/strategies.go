@@ -30,14 +30,6 @@ var strategies = []strategy{
 	{name: "PCT, depth 3", depth: 3},
 }
 
-// label names the strategy in a line of output.
-func (s strategy) label() string {
-	if s.name == "" {
-		return ""
-	}
-	return s.name + ", "
-}
-
 // steer makes the strategy decide in a run. A plan of priorities covers as many steps as measure
 // found.
 func (s strategy) steer(spec scenario.Spec, steps uint64) scenario.Spec {

@@ -74,7 +74,11 @@ func (h *hunter) trials(m mutant.Mutant) []result {
 func (h *hunter) note(m mutant.Mutant, r result) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	fmt.Fprintf(h.stdout, "%-24s %strial %2d: %s\n", m.Name, h.by.label(), r.Trial, r.text())
+	by := h.by.name
+	if by != "" {
+		by += ", "
+	}
+	fmt.Fprintf(h.stdout, "%-24s %strial %2d: %s\n", m.Name, by, r.Trial, r.text())
 	return h.results.add(r)
 }
 
