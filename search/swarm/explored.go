@@ -12,9 +12,9 @@ import (
 // Explored describes an exploring run, as a worker sends it.
 type Explored struct {
 	sim.Explored
-	// Choices stand for those of the embedded description: they are the decisions in their memory
-	// layout, if the job asked for them, from the one on at which the copy began.
-	Choices []byte `json:"choices,omitempty"`
+	// Choices hide those of the embedded description: they are the decisions in their memory layout, if
+	// the job asked for them, from the one on at which the copy began.
+	Choices []byte `json:",omitempty"`
 	// History is a hash of what the clients saw and when; 0 if that is not known.
 	History uint64 `json:"history"`
 	// End is the key of the window's end, 0 if the job did not ask for it. Unjudged means
