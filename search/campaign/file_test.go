@@ -64,10 +64,10 @@ func TestShardRefusesAFileThatIsNotItsOwn(t *testing.T) {
 	require.NoError(t, err)
 
 	lines := strings.SplitAfter(string(content), "\n")
-	replaced := func(old, with string) string { return strings.Replace(string(content), old, with, 1) }
-	change := func(change func(h *campaign.Header)) campaign.Header {
+	replaced := func(old, by string) string { return strings.Replace(string(content), old, by, 1) }
+	with := func(alter func(h *campaign.Header)) campaign.Header {
 		other := h
-		change(&other)
+		alter(&other)
 		return other
 	}
 	const another = " is of another campaign"
@@ -76,13 +76,13 @@ func TestShardRefusesAFileThatIsNotItsOwn(t *testing.T) {
 		content string
 		says    []string
 	}{
-		"other seeds":      {change(func(h *campaign.Header) { h.Last = 5 }), "", []string{another, "expected seeds 1 to 5, found 1 to 6"}},
-		"other scenario":   {change(func(h *campaign.Header) { h.Spec.Scenario = "storm" }), "", []string{another, "expected scenario storm, found calm"}},
-		"other target":     {change(func(h *campaign.Header) { h.Spec.Target = "kubernetes" }), "", []string{another, "expected target kubernetes, found cacher"}},
-		"other mutant":     {change(func(h *campaign.Header) { h.Spec.Mutant = "A01" }), "", []string{another, `expected mutant "A01", found ""`}},
-		"other operations": {change(func(h *campaign.Header) { h.Spec.Operations = 5 }), "", []string{another, `"operations":5`}},
-		"other faults":     {change(func(h *campaign.Header) { h.Spec.Kinds = nil }), "", []string{another, `"kinds":null`}},
-		"other build":      {change(func(h *campaign.Header) { h.Build = "0ff" }), "", []string{another, "expected results of build 0ff, found b17d"}},
+		"other seeds":      {with(func(h *campaign.Header) { h.Last = 5 }), "", []string{another, "expected seeds 1 to 5, found 1 to 6"}},
+		"other scenario":   {with(func(h *campaign.Header) { h.Spec.Scenario = "storm" }), "", []string{another, "expected scenario storm, found calm"}},
+		"other target":     {with(func(h *campaign.Header) { h.Spec.Target = "kubernetes" }), "", []string{another, "expected target kubernetes, found cacher"}},
+		"other mutant":     {with(func(h *campaign.Header) { h.Spec.Mutant = "A01" }), "", []string{another, `expected mutant "A01", found ""`}},
+		"other operations": {with(func(h *campaign.Header) { h.Spec.Operations = 5 }), "", []string{another, `"operations":5`}},
+		"other faults":     {with(func(h *campaign.Header) { h.Spec.Kinds = nil }), "", []string{another, `"kinds":null`}},
+		"other build":      {with(func(h *campaign.Header) { h.Build = "0ff" }), "", []string{another, "expected results of build 0ff, found b17d"}},
 
 		"another shard's, renamed": {h, strings.Replace(lines[0], `"shard":1`, `"shard":2`, 1), []string{another, "expected shard 1/2, found 2/2"}},
 		"no results":               {h, "not a header\n", []string{`expected a first line of JSON with the format "watchsim.results"`}},
