@@ -117,8 +117,11 @@ func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 		}
 		e.futures[state] = future{ran.State, int32(attempt.Number)}
 		for k := uint32(1); k < choice.Alternatives; k++ {
-			if !e.FromKnown && !e.isNew(choice, k) {
-				continue
+			if key := sim.KeyOf(choice, k); !e.FromKnown {
+				if _, known := e.seen[key]; known {
+					continue
+				}
+				e.seen[key] = struct{}{}
 			}
 			if len(attempt.Deviations) == e.bound {
 				e.Beyond++
@@ -133,16 +136,6 @@ func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 			e.FirstStray = Stray{attempt.Number, int(before.run), stray}
 		}
 	}
-}
-
-// isNew reports whether this deviation from this state is new.
-func (e *Exhaustive) isNew(choice sim.Choice, k uint32) bool {
-	key := sim.KeyOf(choice, k)
-	if _, known := e.seen[key]; known {
-		return false
-	}
-	e.seen[key] = struct{}{}
-	return true
 }
 
 // States returns how many states had a decision.

@@ -39,8 +39,7 @@ func describeType(b *strings.Builder, t reflect.Type, above map[reflect.Type]boo
 		describeType(b, t.Elem(), above)
 	case reflect.Struct:
 		b.WriteString("{")
-		for i := range t.NumField() {
-			field := t.Field(i)
+		for field := range t.Fields() {
 			fmt.Fprintf(b, "%s %q ", field.Name, field.Tag.Get("json"))
 			describeType(b, field.Type, above)
 		}
