@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -62,19 +63,14 @@ func aborted(notes io.Writer, err error) error {
 }
 
 func (f *bisectFlags) bisect(command *cobra.Command) error {
-	notes := command.ErrOrStderr()
-	if f.guarantee != "" {
-		if err := checkName("guarantee", f.guarantee, guaranteeNames()); err != nil {
-			return aborted(notes, fmt.Errorf("--guarantee: %w", err))
-		}
+	_, _, err := f.seedRange()
+	if err = cmp.Or(checkGuarantee(f.guarantee), err); err == nil {
+		err = f.prepareOut()
 	}
-	if _, _, err := f.seedRange(); err != nil {
-		return aborted(notes, err)
-	}
-	if err := f.prepareOut(); err != nil {
-		return aborted(notes, err)
-	}
-	if f.good == "" && f.bad == "" {
+	switch {
+	case err != nil:
+		return aborted(command.ErrOrStderr(), err)
+	case f.good == "" && f.bad == "":
 		return f.testOne(command)
 	}
 	return f.search(command)
@@ -92,14 +88,10 @@ func (f *bisectFlags) testOne(command *cobra.Command) error {
 		return exit(exitUntestable)
 	}
 	broken := tested.broken()
-	if f.guarantee != "" {
-		broken = map[string][]uint64{f.guarantee: broken[f.guarantee]}
-	}
-	for _, guarantee := range slices.Sorted(maps.Keys(broken)) {
-		if seeds := broken[guarantee]; len(seeds) > 0 {
-			fmt.Fprintf(command.OutOrStdout(), "bad: %s is broken in %d of %d seeds: %s\n", guarantee, len(seeds), len(tested.verdicts), seedList(seeds))
-			return exit(exitFailed)
-		}
+	if told := f.telling(nil, broken); len(told) > 0 {
+		seeds := broken[told[0]]
+		fmt.Fprintf(command.OutOrStdout(), "bad: %s is broken in %d of %d seeds: %s\n", told[0], len(seeds), len(tested.verdicts), seedList(seeds))
+		return exit(exitFailed)
 	}
 	if tested.count(linearizability.Passed) == 0 {
 		fmt.Fprintln(notes, "simrun: cannot be tested: every seed is inconclusive")
@@ -154,17 +146,17 @@ func (f *bisectFlags) search(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	last, first := versions[from], versions[to]
+	last, first, left := versions[from], versions[to], strings.Join(versions[from+1:to], ", ")
 	verb := "breaks"
 	if versions[0] == f.bad {
 		verb = "mends"
 	}
 	names := strings.Join(told, ", ")
-	if left := versions[from+1 : to]; len(left) > 0 {
-		fmt.Fprintf(out, "%s %s or one of those left out before it (%s) %s what %s did not: %s\n", path, first, strings.Join(left, ", "), verb, last, names)
-		return nil
+	if left != "" {
+		fmt.Fprintf(out, "%s %s or one of those left out before it (%s) %s what %s did not: %s\n", path, first, left, verb, last, names)
+	} else {
+		fmt.Fprintf(out, "%s %s %s %s; the release before it that could be had is %s\n", path, first, verb, names, last)
 	}
-	fmt.Fprintf(out, "%s %s %s %s; the release before it that could be had is %s\n", path, first, verb, names, last)
 	return nil
 }
 
@@ -252,28 +244,24 @@ func (f *bisectFlags) say(out io.Writer, version string, broken map[string][]uin
 // tested.
 func halve(list []string, test func(string) (bad, tested bool, err error), firstIsBad bool) (from, to int, err error) {
 	from, to = 0, len(list)-1
-	untestable := map[int]bool{}
-	for {
-		var left []int
-		for i := from + 1; i < to; i++ {
-			if !untestable[i] {
-				left = append(left, i)
-			}
-		}
-		if len(left) == 0 {
-			return from, to, nil
-		}
-		next := left[len(left)/2]
+	var left []int // between the two, and not known to be untestable
+	for i := 1; i < to; i++ {
+		left = append(left, i)
+	}
+	for len(left) > 0 {
+		middle := len(left) / 2
+		next := left[middle]
 		bad, tested, err := test(list[next])
 		switch {
 		case err != nil:
 			return 0, 0, err
 		case !tested:
-			untestable[next] = true
+			left = slices.Delete(left, middle, middle+1)
 		case bad == firstIsBad:
-			from = next
+			from, left = next, left[middle+1:]
 		default:
-			to = next
+			to, left = next, left[:middle]
 		}
 	}
+	return from, to, nil
 }

@@ -168,6 +168,17 @@ func noSuchCommand(root *cobra.Command, arguments []string) error {
 	return checkName("command", arguments[0], list)
 }
 
+// checkGuarantee checks the value of --guarantee, if there is one.
+func checkGuarantee(name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := checkName("guarantee", name, guaranteeNames()); err != nil {
+		return fmt.Errorf("--guarantee: %w", err)
+	}
+	return nil
+}
+
 // guaranteeNames are the oracle's guarantees, and the one that a run ends.
 func guaranteeNames() (list []named) {
 	for _, g := range linearizability.Guarantees {

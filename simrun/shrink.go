@@ -43,9 +43,7 @@ func shrinkCommand() *cobra.Command {
 		Example: "  simrun shrink out/cacher-minute-7\n" +
 			"  simrun shrink --guarantee Reliable --budget 5m -o small out/cacher-minute-7",
 		Args: expecting(1, "the folder of one failing run"),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return flags.shrink(command, arguments[0])
-		},
+		RunE: func(command *cobra.Command, arguments []string) error { return flags.shrink(command, arguments[0]) },
 	}
 	command.Flags().StringVar(&flags.guarantee, "guarantee", "", "`name` of the guarantee to keep broken (default: the first that the run breaks)")
 	command.Flags().StringVarP(&flags.out, "out", "o", "", "`folder` for the smaller run (default: FOLDER-shrunk)")
@@ -60,10 +58,8 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 	if f.budget <= 0 {
 		return fmt.Errorf("--budget: expected a time above zero, found %v", f.budget)
 	}
-	if f.guarantee != "" {
-		if err := checkName("guarantee", f.guarantee, guaranteeNames()); err != nil {
-			return fmt.Errorf("--guarantee: %w", err)
-		}
+	if err := checkGuarantee(f.guarantee); err != nil {
+		return err
 	}
 	recorded, binary, err := recordedRun(command.ErrOrStderr(), folder)
 	if err != nil {
