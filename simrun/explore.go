@@ -178,7 +178,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	f.exploreBanner(notes, spec, limits)
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
-	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out, verbose: f.verbose}
+	keeper := &keeper{flags: f, ctx: ctx, spec: spec, binary: binary, limits: limits, report: out}
 	progress, start := newStatusLine(notes), time.Now()
 	result, err := explore.Search(ctx, strategy, swarm.Attempts(pool, spec),
 		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
@@ -241,46 +241,35 @@ func (f *exploreFlags) ends() []string {
 func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explore.Strategy, took time.Duration) {
 	fmt.Fprintf(out, "%d runs: %d failed, %d inconclusive, in %.1f s (%.1f runs/s)\n",
 		result.Runs, result.Failed, result.Inconclusive, took.Seconds(), float64(result.Runs)/took.Seconds())
-	if result.FirstFailure >= 0 {
-		fmt.Fprintf(out, "  first failure in run %d\n", result.FirstFailure+1)
-	}
-	if result.Runs > 0 {
-		fmt.Fprintf(out, "  %d distinct shapes; after each tenth of the runs: %s\n", result.Shapes(), result.Curve())
-		flat := "new ones still come"
-		if result.Flat() {
-			flat = "the curve is flat"
-		}
-		fmt.Fprintf(out, "  %d new shapes in the last tenth: %s\n", result.NewInLastTenth(), flat)
-	}
-	if b, ok := strategy.(*explore.Branching); ok {
-		fmt.Fprintf(out, "  %d states that runs have come to\n", b.States())
-	}
-	if e, ok := strategy.(*explore.Exhaustive); ok {
-		fmt.Fprintf(out, "  %d states, in which something was decided; %d deviations lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
-		if result.Unjudged > 0 {
-			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were checked, %d had another\n",
-				result.Unjudged, result.Again, result.Misjudged)
-		}
-		if e.Cut > 0 {
-			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
-		}
-		if e.Lost > 0 {
-			fmt.Fprintf(out, "  %d runs did not reach their deviations: the same decisions made another run, so that no count is valid\n", e.Lost)
-		}
-		if e.Strays > 0 {
-			fmt.Fprintf(out, "  %d runs came through a state that was known and ended elsewhere, first run %d at decision %d, where run %d had been: what they differ in is not a channel or a lock\n",
-				e.Strays, e.FirstStray.Run+1, e.FirstStray.Decision+1, e.FirstStray.Before+1)
+	say := func(is bool, format string, arguments ...any) {
+		if is {
+			fmt.Fprintf(out, "  "+format+"\n", arguments...)
 		}
 	}
-	if result.Contradictions > 0 {
-		fmt.Fprintf(out, "  %d runs ended in a state that was known and showed their clients something else: what they differ in is not a channel or a lock\n", result.Contradictions)
+	say(result.FirstFailure >= 0, "first failure in run %d", result.FirstFailure+1)
+	flat := "new ones still come"
+	if result.Flat() {
+		flat = "the curve is flat"
 	}
-	fmt.Fprintf(out, "  ended: %s\n", result.Ended)
-	if result.Exhausted != "" {
-		fmt.Fprintf(out, "  exhausted: %s\n", result.Exhausted)
-	} else if f.strategy == byExhaustion {
-		fmt.Fprintf(out, "  not exhausted\n")
+	say(result.Runs > 0, "%d distinct shapes; after each tenth of the runs: %s", result.Shapes(), result.Curve())
+	say(result.Runs > 0, "%d new shapes in the last tenth: %s", result.NewInLastTenth(), flat)
+	switch s := strategy.(type) {
+	case *explore.Branching:
+		say(true, "%d states that runs have come to", s.States())
+	case *explore.Exhaustive:
+		say(true, "%d states, in which something was decided; %d deviations lie beyond the bound of %d", s.States(), s.Beyond, f.bound)
+		say(result.Unjudged > 0, "%d runs went on as one before, and have its verdict; of %d more that were checked, %d had another",
+			result.Unjudged, result.Again, result.Misjudged)
+		say(s.Cut > 0, "in %d runs not every decision is known, as the worker died, the run ended early, or there were too many", s.Cut)
+		say(s.Lost > 0, "%d runs did not reach their deviations: the same decisions made another run, so that no count is valid", s.Lost)
+		say(s.Strays > 0, "%d runs came through a state that was known and ended elsewhere, first run %d at decision %d, where run %d had been: what they differ in is not a channel or a lock",
+			s.Strays, s.FirstStray.Run+1, s.FirstStray.Decision+1, s.FirstStray.Before+1)
 	}
+	say(result.Contradictions > 0, "%d runs ended in a state that was known and showed their clients something else: what they differ in is not a channel or a lock",
+		result.Contradictions)
+	say(true, "ended: %s", result.Ended)
+	say(result.Exhausted != "", "exhausted: %s", result.Exhausted)
+	say(result.Exhausted == "" && f.strategy == byExhaustion, "not exhausted")
 }
 
 // maxFolders is the largest number of failing runs that leave a folder.
@@ -288,16 +277,15 @@ const maxFolders = 20
 
 // keeper repeats failing attempts in fresh workers, which write their artifacts.
 type keeper struct {
+	flags  *exploreFlags
 	ctx    context.Context
 	spec   scenario.Spec
 	binary string
-	out    string
 	limits swarm.Limits
 	report io.Writer
 
-	verbose bool
-	kept    int
-	err     error
+	kept int
+	err  error
 }
 
 func (k *keeper) keep(attempt explore.Attempt) {
@@ -307,13 +295,13 @@ func (k *keeper) keep(attempt explore.Attempt) {
 	k.kept++
 	job, err := swarm.AttemptJob(attempt, k.spec)
 	if err == nil {
-		job.Folder, err = scenario.NewFolder(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
+		job.Folder, err = scenario.NewFolder(filepath.Join(k.flags.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
 	}
 	if err != nil {
 		k.err = err
 		return
 	}
-	job.Verbose = k.verbose
+	job.Verbose = k.flags.verbose
 	answer, err := swarm.Once(k.ctx, k.binary, job, k.limits)
 	if err == nil && answer.Verdict.Outcome != linearizability.Failed {
 		err = fmt.Errorf("%w: run %d failed, but not in a fresh process", swarm.ErrNotDeterministic, attempt.Number+1)
@@ -330,16 +318,14 @@ func (k *keeper) keep(attempt explore.Attempt) {
 
 // deviations describes the deviations of an attempt.
 func deviations(attempt explore.Attempt) string {
-	if n := len(attempt.Branches); n > 0 {
+	switch n := len(attempt.Branches); {
+	case n > 0:
 		return fmt.Sprintf("those of the seed, and of others from %d instants on, the last of them %v", n, attempt.Branches[n-1].At)
-	}
-	if attempt.Observe {
+	case attempt.Observe:
 		return "those of the seed"
-	}
-	if attempt.Priorities != nil {
+	case attempt.Priorities != nil:
 		return "those of a plan of priorities"
-	}
-	if len(attempt.Deviations) == 0 {
+	case len(attempt.Deviations) == 0:
 		return "none"
 	}
 	var words []string
