@@ -83,7 +83,10 @@ func kindsCommand() *cobra.Command {
 				for _, kind := range faults.Kinds() {
 					printKind(out, kind)
 				}
-				printPoints(out)
+				fmt.Fprint(out, "\nPoints, as in `between 35s and 40s on POINT N of PROCESS KIND ...`:\n\n")
+				for _, point := range faults.Points() {
+					fmt.Fprintf(out, "%s\n%s\n", point.Name, explain.Wrap(4, point.Doc))
+				}
 				return nil
 			}
 			for _, name := range arguments {
@@ -114,12 +117,5 @@ func printKind(out io.Writer, kind faults.Kind) {
 	fmt.Fprintf(out, "\n%s\n", explain.Wrap(4, kind.Doc))
 	for _, parameter := range kind.Parameters {
 		fmt.Fprintf(out, "    %-10s %s\n", parameter.Name, parameter.Expects)
-	}
-}
-
-func printPoints(out io.Writer) {
-	fmt.Fprint(out, "\nPoints, as in `between 35s and 40s on POINT N of PROCESS KIND ...`:\n\n")
-	for _, point := range faults.Points() {
-		fmt.Fprintf(out, "%s\n%s\n", point.Name, explain.Wrap(4, point.Doc))
 	}
 }

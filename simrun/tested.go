@@ -36,16 +36,20 @@ func (f *runFlags) testedTarget() *selfbuild.Tested {
 // testedFlags are the flags that such a run accepts.
 var testedFlags = []string{"target", "scenario", "seed", "seeds", "faults", "mutant", "use", "workers", "out", "verbose", "json"}
 
-// runTested builds the tests and runs seeds of one of their scenarios.
-func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error {
-	var other error
+// otherFlag returns a given flag that is none of the accepted ones, empty if there is none.
+func otherFlag(command *cobra.Command, accepted ...string) (other string) {
 	command.Flags().Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(testedFlags, flag.Name) && other == nil {
-			other = fmt.Errorf("--%s: expected only --%s with --target %s", flag.Name, strings.Join(testedFlags[1:], ", --"), t.Name)
+		if !slices.Contains(accepted, flag.Name) {
+			other = cmp.Or(other, flag.Name)
 		}
 	})
-	if other != nil {
-		return other
+	return other
+}
+
+// runTested builds the tests and runs seeds of one of their scenarios.
+func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error {
+	if other := otherFlag(command, testedFlags...); other != "" {
+		return fmt.Errorf("--%s: expected only --%s with --target %s", other, strings.Join(testedFlags[1:], ", --"), t.Name)
 	}
 	first, last, err := f.seedRange()
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
@@ -100,12 +99,8 @@ func readFailure(folder string) (*selfbuild.Failure, error) {
 
 // replayTested runs the failure in a folder again, and says whether it is the same run.
 func (f *replayFlags) replayTested(command *cobra.Command, folder string, r testedRun) error {
-	var other error
-	command.Flags().Visit(func(flag *pflag.Flag) {
-		other = cmp.Or(other, fmt.Errorf("--%s: expected no flags with the folder of a run of target %s", flag.Name, r.Target))
-	})
-	if other != nil {
-		return other
+	if other := otherFlag(command); other != "" {
+		return fmt.Errorf("--%s: expected no flags with the folder of a run of target %s", other, r.Target)
 	}
 	failure, err := readFailure(folder)
 	if err != nil {

@@ -28,9 +28,7 @@ func timelineCommand() *cobra.Command {
 		Example: "  simrun timeline out/cacher-minute-7\n  simrun timeline -o page.html history.jsonl\n" +
 			"  simrun timeline seed-7-pods.jsonl seed-7-replicasets.apps.jsonl seed-7-nodes.jsonl",
 		Args: some("expected histories to draw, found none; try `simrun timeline out/FOLDER`"),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return drawTimeline(command, arguments, out)
-		},
+		RunE: func(command *cobra.Command, paths []string) error { return drawTimeline(command, paths, out) },
 	}
 	command.Flags().StringVarP(&out, "out", "o", "", "`file` to write, or - for standard output (default: "+timeline.File+" beside the history, or in this folder for standard input)")
 	return command
@@ -59,13 +57,14 @@ func drawTimeline(command *cobra.Command, paths []string, out string) error {
 		}
 	}
 	one := parts[0]
-	drawn := timeline.Recorded(one.Name, one.Header, one.History, one.Verdict)
+	drawn, name := timeline.Recorded(one.Name, one.Header, one.History, one.Verdict), one.Name
 	var reads []byte
 	var err error
 	if len(parts) == 1 {
 		reads, drawn.Links, err = timeline.Reads(one.History, config, filepath.Base(out))
 	} else {
 		drawn, err = timeline.Together(parts)
+		name = drawn.Title
 	}
 	if err != nil {
 		return err
@@ -86,10 +85,6 @@ func drawTimeline(command *cobra.Command, paths []string, out string) error {
 	}
 	if err != nil {
 		return err
-	}
-	name := one.Name
-	if len(parts) > 1 {
-		name = drawn.Title
 	}
 	fmt.Fprintf(traces.PrintableWriter(command.OutOrStdout()), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", drawn.Verdict.Outcome, name, streams, violations, float64(page.Len())/1024, out)
 	return nil
