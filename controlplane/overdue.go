@@ -55,7 +55,7 @@ func (s *store) excused(overdue error) bool {
 	}
 	if definition, is := w.of.(*apiextensionsv1.CustomResourceDefinition); is {
 		return definition.DeletionTimestamp != nil && s.contended(definition) &&
-			s.isFinding(58, "customresourcedefinitions.apiextensions.k8s.io", "API servers have finalised a definition at the same time, each gave up at the other's write, and none goes on until an informer's resync")
+			s.isFinding(58, "customresourcedefinitions.apiextensions.k8s.io", "an API server that finalised a definition has given up after a conflict, and none goes on until an informer's resync")
 	}
 	if is && s.shares[w.of.GetUID()] {
 		return true // which is noted already

@@ -292,7 +292,7 @@ func TestBackoffOfAStatefulSetWhoseControllerLags(t *testing.T) {
 	}
 }
 
-// API servers that finalise a definition at the same time may give up together (finding 58).
+// An API server that gets a conflict while it finalises a definition gives up (finding 58).
 func TestContendedDefinition(t *testing.T) {
 	const write, gone = `apiextensions.k8s.io/customresourcedefinitions/customs.example.com {}` + "\n", "apiextensions.k8s.io/customresourcedefinitions/customs.example.com -\n"
 	for name, row := range map[string]struct {

@@ -419,7 +419,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-58", Summary: "An API server that has lost a race with another one goes on to finish the deletion of a custom resource's definition.",
+		Name: "fix-finding-58", Summary: "An API server that gets a conflict while it finishes the deletion of a custom resource's definition tries again.",
 		Module: "k8s.io/apiextensions-apiserver", File: "pkg/controller/finalizer/crd_finalizer.go",
 		Anchor:      "	crd, err = c.crdClient.CustomResourceDefinitions().UpdateStatus(ctx, crd, metav1.UpdateOptions{})\n	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {\n",
 		Replacement: "	crd, err = c.crdClient.CustomResourceDefinitions().UpdateStatus(ctx, crd, metav1.UpdateOptions{})\n	if apierrors.IsNotFound(err) {\n",
