@@ -3,6 +3,7 @@ package isolate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -105,7 +106,7 @@ func Inside(t testing.TB, body func(testing.TB), start func(func())) Said {
 	if t.Failed() && !failed && Races() == races { // the testing package fails a test for a data race
 		in.Error("an assertion has failed on the test outside of the copy, which took what it said along; use the test that the function is called with")
 	}
-	return Said{in.log, in.failed, in.skipped}
+	return Said{slices.Clone(in.log), in.failed, in.skipped} // what goes on after the body may log as well
 }
 
 // leave ends a copy.
