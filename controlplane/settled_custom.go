@@ -63,7 +63,7 @@ func (s *state) readCustom(ctx context.Context, untyped dynamic.Interface) error
 // customsServed: API servers serve the resource of each definition until that is deleted.
 func (s *state) customsServed() error { return errors.Join(s.unserved...) }
 
-// mayExist reports whether an object of a kind may exist that has not been read, as the definition of its resource was deleted before it, or is not known.
+// mayExist reports whether there may be objects of a kind that have not been read: the kind is custom, and its definition is gone, is being deleted or is not served.
 func (s *state) mayExist(kind schema.GroupVersionKind) bool {
 	return !scheme.Scheme.Recognizes(kind) && !s.defined[kind.GroupKind()]
 }
