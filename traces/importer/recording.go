@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -111,13 +112,13 @@ func (r *Recording) count(more int) error {
 // clients see, so that they can be compared.
 func (r *Recording) AddWorld(committed model.Truth, faults []model.Fault, reducer Reducer) error {
 	r.faults = append(r.faults, faults...)
-	prefixes := etcdPrefixes(r.Resource)
+	prefixes, definition := etcdPrefixes(r.Resource), "/"+storedElsewhere[definitions]+"/"+r.Resource
 	part := etcdPart{To: committed.Revision, State: true, AllCompacted: true}
 	for _, compaction := range committed.Compactions {
 		part.Compacted = append(part.Compacted, compaction.RV)
 	}
 	for _, change := range committed.Changes {
-		if of, is := keyOf(change.Object.Name, etcdPrefixes(definitions)); is && of.Name == r.Resource && change.Deleted {
+		if change.Deleted && strings.HasSuffix(change.Object.Name, definition) {
 			r.Omit(omittedUndefined)
 		}
 		key, is := keyOf(change.Object.Name, prefixes)

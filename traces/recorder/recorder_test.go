@@ -378,14 +378,19 @@ func TestDefinitionsAreDeletedWithTheirObjects(t *testing.T) {
 	state := func(rv int64, key string, deleted bool) model.Change {
 		return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/" + key, RV: rv}}
 	}
-	const definition, object = "apiextensions.k8s.io/customresourcedefinitions/", "example.com/customs/default/a"
-	for deleted, kept := range map[string]int{"customs.example.com": 0, "others.example.com": 1} {
+	const definitions, object = "apiextensions.k8s.io/customresourcedefinitions/", "example.com/customs/default/a"
+	for definition, kept := range map[string]int{
+		"customs.example.com -": 0,
+		"customs.example.com":   1, // which is not deleted
+		"others.example.com -":  1,
+	} {
+		name, deleted := strings.CutSuffix(definition, " -")
 		r := New("customs.example.com", Options{})
-		r.World(model.Truth{Revision: 8, Changes: []model.Change{state(4, definition+deleted, false), state(5, object, false), state(6, object, true), state(7, definition+deleted, true)}}, nil)
+		r.World(model.Truth{Revision: 8, Changes: []model.Change{state(4, definitions+name, false), state(5, object, false), state(6, object, true), state(7, definitions+name, deleted)}}, nil)
 		server := serve(t, "application/json", http.StatusNotFound, []byte(`{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`))
 		ask(t, r, server, http.MethodDelete, "/apis/example.com/v1/namespaces/default/customs/a", "")
 		history, notes, _ := written(t, r)
-		require.Len(t, history.Operations, kept, "%s is deleted: %v", deleted, notes)
+		require.Len(t, history.Operations, kept, "%s: %v", definition, notes)
 	}
 }
 
