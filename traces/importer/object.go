@@ -148,6 +148,7 @@ func (r Reducer) digest(text []byte) (string, error) {
 		delete(meta, "managedFields")
 		delete(meta, "selfLink")
 	}
+	untypeTemplates(content)
 	prune(content)
 	ordered, err := json.Marshal(content)
 	if err != nil {
@@ -157,6 +158,18 @@ func (r Reducer) digest(text []byte) (string, error) {
 		return r.Family + ":" + string(ordered), nil
 	}
 	return r.Family + ":" + hex.EncodeToString(r.sum(ordered)[:8]), nil
+}
+
+// untypeTemplates removes the kind and API version of the claims in the templates of a stateful set, which protobuf does not hold.
+func untypeTemplates(content map[string]any) {
+	spec, _ := content["spec"].(map[string]any)
+	templates, _ := spec["volumeClaimTemplates"].([]any)
+	for _, template := range templates {
+		if claim, is := template.(map[string]any); is {
+			delete(claim, "kind")
+			delete(claim, "apiVersion")
+		}
+	}
 }
 
 func (r Reducer) sum(text []byte) []byte {

@@ -116,6 +116,12 @@ func samples(rv int) map[string]runtime.Object {
 			TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"}, ObjectMeta: about("a", rv),
 			Data: runtime.RawExtension{Raw: []byte(`{"z":1,"a":{"b":[1.5,null]}}`)}, Revision: 3,
 		},
+		"/apis/apps/v1/namespaces/default/statefulsets": &appsv1.StatefulSet{
+			TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: about("a", rv),
+			Spec: appsv1.StatefulSetSpec{VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "data"},
+			}}},
+		},
 		"/apis/batch/v1/namespaces/default/jobs": &batchv1.Job{
 			TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: about("a", rv),
 			Spec: batchv1.JobSpec{Parallelism: new(int32(0)), Suspend: new(false)}, Status: batchv1.JobStatus{CompletionTime: &now},
