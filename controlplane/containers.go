@@ -129,6 +129,13 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	return c
 }
 
+// has reports whether the containers of a pod have begun.
+func (n *Node) has(pod *corev1.Pod) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.pods[pod.UID] != nil
+}
+
 // begin draws how long containers take from now on.
 func (n *Node) begin(c *containers, policy corev1.RestartPolicy) {
 	c.ready = time.Now().Add(upTo(n.workload.Start))

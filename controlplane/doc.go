@@ -8,11 +8,12 @@
 //   - audit.go, audit_requests.go: the audit logs of kube-apiserver against what clients saw.
 //   - manager.go: kube-controller-manager.
 //   - scheduler.go: kube-scheduler.
-//   - kubelet.go: a node. containers.go: what runs there, and what befalls it.
+//   - kubelet.go: a node. containers.go: what runs there, and what befalls it; mount.go: the volumes that a pod waits for.
+//   - provisioner.go: the provisioner of volumes.
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses power.
 //   - usage.go: what users and administrators do in a run, drawn from the seed.
-//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_custom.go, user_controlled.go
+//   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_volumes.go, user_custom.go, user_controlled.go
 //     and user_finalizers.go: their actions.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
 //   - webhooks.go: a program that serves admission and conversion webhooks; webhook_service.go: how API servers reach it, or those of an operator.
@@ -33,11 +34,12 @@
 //   - rules_job.go: rules for jobs; rules_cron.go: for cron jobs; rules_budget.go: for evictions; rules_node.go: for nodes and their leases.
 //   - rules_gc.go: rules for deletions by the garbage collector.
 //   - rules_leader.go: rules for leader election.
-//   - rules_quota.go: rules for quotas; rules_service.go: for the addresses and ports of services.
+//   - rules_quota.go: rules for quotas; rules_service.go: for the addresses and ports of services;
+//     rules_volume.go: for volumes and claims.
 //   - twins.go: two pods of the same name must not run at the same time.
 //   - settled.go, settled_workloads.go, settled_cron.go: the state that the control plane must converge to after healing;
 //     byhand.go: what has to be done by hand for that.
-//   - settled_custom.go: what must become of custom objects; settled_elsewhere.go: what must converge while nodes are off.
+//   - settled_custom.go: what must become of custom objects; settled_volumes.go: of volumes and claims; settled_elsewhere.go: what must converge while nodes are off.
 //   - overdue.go: known causes why it has not.
 //   - findings.go: which of these are findings, and whether their fix is switched on.
 //   - room.go: which pods cannot be expected to run, because no node has room for them.

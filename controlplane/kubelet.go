@@ -201,6 +201,11 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 	}
 	pod := object.(*corev1.Pod)
 	k.node.end(key, pod.UID)
+	if pod.DeletionTimestamp == nil && !k.node.has(pod) {
+		if err := k.mount(ctx, pod); err != nil {
+			return 0, err
+		}
+	}
 	c := k.node.of(pod)
 	if c == nil {
 		return 0, nil

@@ -16,12 +16,12 @@ import (
 )
 
 // controllers are the controllers that run: all that need no cloud, certificates,
-// volumes or metrics.
+// storage drivers or metrics.
 var controllers = []string{
 	names.CronJobController, names.DaemonSetController, names.DeploymentController, names.DisruptionController,
-	names.EndpointSliceController, names.EndpointsController, names.GarbageCollectorController, names.JobController,
+	names.EndpointSliceController, names.EndpointsController, names.EphemeralVolumeController, names.GarbageCollectorController, names.JobController,
 	names.NamespaceController, names.NodeLifecycleController, names.PodGarbageCollectorController,
-	names.ReplicaSetController, names.ResourceQuotaController, names.ServiceAccountController,
+	names.PersistentVolumeBinderController, names.PersistentVolumeClaimProtectionController, names.PersistentVolumeProtectionController, names.ReplicaSetController, names.ResourceQuotaController, names.ServiceAccountController,
 	names.StatefulSetController, names.TaintEvictionController, names.TTLAfterFinishedController,
 }
 

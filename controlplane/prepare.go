@@ -35,7 +35,7 @@ func labelOf(policy admissionregistrationv1.FailurePolicyType) string {
 }
 
 // Prepare creates the objects that exist before users begin: their namespaces, a priority class of pods that preempt
-// others, and webhooks.
+// others, storage classes with their provisioner, and webhooks.
 func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 	for _, space := range spaces {
 		if _, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{}); err != nil {
@@ -46,6 +46,12 @@ func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 	if _, err := c.Client().SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		return err
 	}
+	for _, class := range classes() {
+		if _, err := c.Client().StorageV1().StorageClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	c.Go(provisioner, Provisioner)
 	service, err := NewWebhookService(metav1.NamespaceDefault, webhooksName, webhooksPort)
 	if err != nil {
 		return err

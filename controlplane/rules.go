@@ -152,6 +152,26 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
 	},
 	{
+		"ClaimIsKept", "A claim is not removed while it is used by a pod that was bound to a node before the claim was deleted.",
+		"kubernetes.io/docs/concepts/storage/persistent-volumes: the removal of a PVC is postponed until it is no longer actively used by any pods", claimIsKept,
+	},
+	{
+		"VolumeIsKept", "A volume is not removed while a claim is bound to it.",
+		"kubernetes.io/docs/concepts/storage/persistent-volumes: the removal of a PV is postponed until it is no longer bound to a PVC", volumeIsKept,
+	},
+	{
+		"DataIsKept", "The control plane and provisioners delete a volume only when its claim is gone and its reclaim policy is Delete.",
+		"kubernetes.io/docs/concepts/storage/persistent-volumes: with Retain, the volume exists after its claim, for manual reclamation", dataIsKept,
+	},
+	{
+		"UsedOnce", "The scheduler places no pod with a ReadWriteOncePod claim while another pod that it knows of uses the claim.",
+		"kubernetes.io/docs/concepts/storage/persistent-volumes: with ReadWriteOncePod, only one pod across the whole cluster can read or write the volume", usedOnce,
+	},
+	{
+		"OneToOne", "A volume that is bound to a claim is never bound to another one.",
+		"kubernetes.io/docs/concepts/storage/persistent-volumes: the binding is a one-to-one mapping, using a ClaimRef", oneToOne,
+	},
+	{
 		"EvictedByTaint", "No pod is evicted from a node that has no NoExecute taint, or sooner than its tolerationSeconds.",
 		"kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: if the taint is removed before tolerationSeconds, the pod is not evicted", evictedByTaint,
 	},

@@ -18,7 +18,7 @@ import (
 // resources maps etcd key segments to resources.
 var resources = map[string]string{
 	"configmaps": "configmaps", "controllerrevisions": "controllerrevisions.apps", "cronjobs": "cronjobs.batch", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
-	"pods": "pods", "poddisruptionbudgets": "poddisruptionbudgets.policy", "replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
+	"persistentvolumeclaims": "persistentvolumeclaims", "persistentvolumes": "persistentvolumes", "pods": "pods", "poddisruptionbudgets": "poddisruptionbudgets.policy", "replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 
 // recorded returns the recording of a run with a write every 20 s, one line each: "program controller key value". The shared

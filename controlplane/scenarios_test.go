@@ -30,6 +30,11 @@ func TestJobStorm(t *testing.T) {
 	anything(t, simtest.Config{}, controlplane.Jobs, controlplane.CronJobs)
 }
 
+// TestVolumes: pods use volumes, which are provisioned and deleted with their claims.
+func TestVolumes(t *testing.T) {
+	anything(t, simtest.Config{Servers: 2}, controlplane.Volumes, controlplane.StatefulSets, controlplane.Pods, controlplane.Deployments, controlplane.Nodes)
+}
+
 // TestConversion: a webhook converts custom resources between versions, and definitions of others come and go.
 func TestConversion(t *testing.T) {
 	anything(t, simtest.Config{Members: 3, Servers: 3}, controlplane.Definitions)

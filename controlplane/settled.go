@@ -42,6 +42,8 @@ type state struct {
 	crons       []batchv1.CronJob
 	addresses   []networkingv1.IPAddress
 	budgets     []policyv1.PodDisruptionBudget
+	claims      []corev1.PersistentVolumeClaim
+	volumes     []corev1.PersistentVolume
 
 	// The definitions of custom resources, their objects, as far as they could be listed, of which kinds that is, and of which it failed.
 	definitions []apiextensionsv1.CustomResourceDefinition
@@ -89,6 +91,8 @@ func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
 		listed(&s.jobs, func(l *batchv1.JobList) []batchv1.Job { return l.Items })(client.BatchV1().Jobs("").List(ctx, all)),
 		listed(&s.crons, func(l *batchv1.CronJobList) []batchv1.CronJob { return l.Items })(client.BatchV1().CronJobs("").List(ctx, all)),
 		listed(&s.budgets, func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items })(client.PolicyV1().PodDisruptionBudgets("").List(ctx, all)),
+		listed(&s.claims, func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items })(core.PersistentVolumeClaims("").List(ctx, all)),
+		listed(&s.volumes, func(l *corev1.PersistentVolumeList) []corev1.PersistentVolume { return l.Items })(core.PersistentVolumes().List(ctx, all)),
 	}
 	return s, errors.Join(errs...)
 }
@@ -116,7 +120,7 @@ func Settled(ctx context.Context, client kubernetes.Interface, untyped dynamic.I
 	}
 	return first(
 		promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
-		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
+		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.claimsBind}, promise{soon, s.volumesFollow}, promise{soon, s.claimsBelong}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
 		promise{soon, s.daemonsDone}, promise{soon, s.templatesRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount}, promise{soon, s.jobsBegin},
 		promise{soon, s.jobsRest}, promise{soon, s.cronJobsKnow}, promise{backOff, s.jobsDone}, promise{resync, s.quotasCount}, promise{resync, s.addressesHeld},
 	)
@@ -224,7 +228,7 @@ func (s *state) all() []metav1.Object {
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas), pointers(s.addresses),
 		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.crons), pointers(s.budgets),
-		pointers(s.definitions), pointers(s.customs))
+		pointers(s.claims), pointers(s.volumes), pointers(s.definitions), pointers(s.customs))
 }
 
 func pointers[T any, P interface {
@@ -282,7 +286,7 @@ func (s *state) inNamespaces() error {
 // deleted: objects with a deletionTimestamp are removed, once their finalizers are.
 func (s *state) deleted() error {
 	for _, o := range s.all() {
-		if o.GetDeletionTimestamp() != nil && !s.awaitsReplacement(o) {
+		if o.GetDeletionTimestamp() != nil && !s.awaitsReplacement(o) && !s.isUsed(o) {
 			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 			return wrong{error: fmt.Errorf("%s %s is terminating and is not removed; its finalizers are %q", kindOf(o), describe(o), o.GetFinalizers()), of: o, held: held}
 		}
@@ -300,7 +304,7 @@ func (s *state) awaitsReplacement(o metav1.Object) bool {
 
 func (s *state) podsRun() error {
 	for _, pod := range s.pods {
-		if lives(&pod) && !s.off[pod.Spec.NodeName] && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) && s.hasRoom(&pod) {
+		if lives(&pod) && !s.off[pod.Spec.NodeName] && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) && s.hasRoom(&pod) && s.hasClaims(&pod) {
 			return wrongf(&pod, "pod %s is %s on node %q and not ready", describe(&pod), pod.Status.Phase, pod.Spec.NodeName)
 		}
 	}

@@ -26,7 +26,7 @@ func SettledElsewhere(ctx context.Context, client kubernetes.Interface, untyped 
 		}
 	}
 	err = first(promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
-		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.inNamespaces})
+		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.inNamespaces}, promise{soon, s.claimsBind})
 	if err != nil {
 		return err
 	}

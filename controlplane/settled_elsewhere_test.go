@@ -50,6 +50,15 @@ func TestSettledElsewhere(t *testing.T) {
 		}, ""},
 		"a status of a predecessor": {func(w *world, _ *corev1.Pod) { w.daemon.Status.ObservedGeneration++ }, ""},
 		"an orphan":                 {func(w *world, _ *corev1.Pod) { w.secret.OwnerReferences[0].UID = "gone" }, "has no owner left"},
+		"a pod whose claim another pod has": {func(w *world, d *corev1.Pod) {
+			w.uses("")
+			d.Spec.Volumes, w.claim.Spec.AccessModes = w.pod.Spec.Volumes, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+		}, ""},
+		"a pod whose claim is for many pods": {func(w *world, d *corev1.Pod) {
+			w.uses("")
+			d.Spec.Volumes = w.pod.Spec.Volumes
+		}, "pod r/pod is Running on node \"\" and not ready"},
+		"a claim that is not bound": {func(w *world, _ *corev1.Pod) { w.waitsFor("now") }, "claim r/claim of class now is Pending"},
 		"an orphan that is being deleted": {func(w *world, _ *corev1.Pod) {
 			w.secret.OwnerReferences[0].UID = "gone"
 			ends(&w.secret.ObjectMeta)

@@ -85,6 +85,7 @@ type store struct {
 	cronJobs cronJobs
 	// partitions are those of stateful sets.
 	partitions partitions
+	volumes    volumes
 }
 
 func newStore(seen simtest.Seen) *store {
@@ -97,6 +98,7 @@ func newStore(seen simtest.Seen) *store {
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}, lowered: map[types.UID][]*model.Operation{}}, rollouts: newRollouts(),
 		partitions: partitions{from: map[types.UID]map[string]string{}, moved: map[types.UID]int64{}},
+		volumes:    newVolumes(),
 		cronJobs:   cronJobs{replaces: map[types.UID]bool{}, forbids: map[types.UID]int64{}},
 	}
 	if histories != nil {
@@ -161,6 +163,7 @@ var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
 	services, "/registry/endpointslices/", "/registry/controllerrevisions/", budgetKeys, nodeLeases, "/registry/cronjobs/",
+	claimKeys, volumeKeys,
 }
 
 // isJudged reports whether rules check an etcd key.
@@ -202,6 +205,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.rollouts.apply(s.objects[key], now, rv)
 	s.cronJobs.apply(s.objects[key], now, rv)
 	s.partitions.apply(s, s.objects[key], now, rv)
+	s.volumes.apply(s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
 	s.applyLabels(s.objects[key], now, rv)
 	if now != nil && s.objects[key] == nil {

@@ -30,6 +30,7 @@ const (
 	Finalizers   Group = "finalizers" // of controlled objects and workloads
 	Quotas       Group = "quotas"
 	Budgets      Group = "budgets"     // and evictions
+	Volumes      Group = "volumes"     // and the claims that they are bound to
 	Definitions  Group = "definitions" // of custom resources, which come and go
 	Namespaces   Group = "namespaces"  // are deleted, with all that is in them
 	Nodes        Group = "nodes"       // lose power, are drained, labelled, tainted and replaced
@@ -37,7 +38,7 @@ const (
 )
 
 // groups lists them.
-var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, Services, Pods, Controlled, Finalizers, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
+var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, Services, Pods, Controlled, Finalizers, Quotas, Budgets, Volumes, Definitions, Namespaces, Nodes, Leaders}
 
 // maxReplicas is the most replicas that a user asks for.
 const maxReplicas = 4

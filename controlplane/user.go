@@ -88,6 +88,7 @@ var userActions = map[Group][]action{
 	Finalizers:   {(*person).addFinalizer, (*person).addFinalizer, (*person).removeFinalizers},
 	Quotas:       {(*person).applyQuota, (*person).deleteQuota},
 	Budgets:      {(*person).createBudget, (*person).deleteBudget, (*person).evict, (*person).evict},
+	Volumes:      {(*person).createClaim, (*person).createClaim, (*person).createPod, (*person).deleteClaim, (*person).deleteVolume},
 	Definitions:  {(*person).createDefinition, (*person).createCustom, (*person).createCustom, (*person).deleteCustom, (*person).deleteDefinition},
 	Namespaces:   {(*person).createNamespace, (*person).createNamespace, (*person).deleteNamespace},
 }

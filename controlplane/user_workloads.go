@@ -44,6 +44,7 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 	if manifest.IntN(4) == 0 {
 		t.Spec.PriorityClassName = priority
 	}
+	u.addScratch(&t.Spec, manifest)
 	return t
 }
 
@@ -105,6 +106,7 @@ func (u *person) applyStatefulSet(ctx context.Context, space, name string) error
 		Replicas: replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
 		ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: new(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3),
 	}
+	u.addClaims(&spec, manifest)
 	switch rand.IntN(4) {
 	case 0:
 		spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
@@ -118,7 +120,7 @@ func (u *person) applyStatefulSet(ctx context.Context, space, name string) error
 		spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: rand.Int32N(3)}
 	}
 	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, func(s *appsv1.StatefulSet) {
-		spec.PodManagementPolicy = s.Spec.PodManagementPolicy // cannot be changed
+		spec.PodManagementPolicy, spec.VolumeClaimTemplates = s.Spec.PodManagementPolicy, s.Spec.VolumeClaimTemplates // cannot be changed
 		s.Spec = spec
 	})
 }
@@ -155,6 +157,7 @@ func (u *person) createPod(ctx context.Context, space, name string) error {
 	template := u.template(space, name, u.manifest())
 	template.Spec.RestartPolicy = []corev1.RestartPolicy{corev1.RestartPolicyNever, corev1.RestartPolicyAlways}[rand.IntN(2)]
 	template.ObjectMeta.Name = name
+	u.addClaim(&template.Spec)
 	_, err := u.client.CoreV1().Pods(space).Create(ctx, &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}, metav1.CreateOptions{})
 	return err
 }

@@ -42,6 +42,8 @@ type world struct {
 	address    networkingv1.IPAddress // of the service
 	quota      corev1.ResourceQuota
 	budget     policyv1.PodDisruptionBudget
+	claim      corev1.PersistentVolumeClaim // of nobody, bound to the volume
+	volume     corev1.PersistentVolume
 	secret     corev1.Secret // owned by the node, and by a deployment that is gone
 	definition apiextensionsv1.CustomResourceDefinition
 	custom     unstructured.Unstructured
@@ -80,6 +82,11 @@ func settled() *world {
 		budget: policyv1.PodDisruptionBudget{ObjectMeta: meta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
 			Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: 1}},
 		secret: corev1.Secret{ObjectMeta: meta("secret")},
+		claim: corev1.PersistentVolumeClaim{ObjectMeta: meta("claim"), Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: new("now"), VolumeName: "volume"},
+			Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}},
+		volume: corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "volume", UID: "volume"},
+			Spec:   corev1.PersistentVolumeSpec{PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete, ClaimRef: &corev1.ObjectReference{Namespace: "r", Name: "claim", UID: "claim"}},
+			Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound}},
 		definition: apiextensionsv1.CustomResourceDefinition{
 			TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}, ObjectMeta: metav1.ObjectMeta{Name: "customs.example.com", UID: "customs"},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "customs", Kind: "Custom"},
@@ -100,7 +107,7 @@ func asking(cpu string) []corev1.Container {
 }
 
 func (w *world) client() *fake.Clientset {
-	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.cron, &w.pod, &w.service, &w.address, &w.slice, &w.quota, &w.budget, &w.secret}
+	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.cron, &w.pod, &w.service, &w.address, &w.slice, &w.quota, &w.budget, &w.claim, &w.volume, &w.secret}
 	return fake.NewClientset(objects...)
 }
 

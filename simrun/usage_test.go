@@ -159,7 +159,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		// What such a target cannot do is reported before anything is built.
 		"tests of no seed":          {"--target controlplane", "expected --seed or --seeds, found neither"},
 		"tests for a time":          {"--target controlplane --seed 1 --duration 1m", "--duration: expected only --scenario, --seed, "},
-		"other scenario of tests":   {"--target controlplane --seed 1 --scenario storm", `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, service-churn, job-storm, crd-conversion, rollout`},
+		"other scenario of tests":   {"--target controlplane --seed 1 --scenario storm", `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, service-churn, job-storm, volumes, crd-conversion, rollout`},
 		"tests of no mutant":        {"--target controlplane --seed 1 --mutant sunshine", "--mutant: expected one of target controlplane, which `simrun mutants` lists, found \"sunshine\""},
 		"tests of another's mutant": {"--target controlplane --seed 1 --mutant cacher-A01", "--mutant: expected mutants that one scenario of target controlplane has, found cacher-A01"},
 		"tests by nobody":           {"--target controlplane --seed 1 --workers 0", "expected at least 1 worker, found 0"},

@@ -319,6 +319,27 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 		File:   "pkg/controller/endpointslice/endpointslice_controller.go",
 		Anchor: "	if c.endpointSliceTracker.StaleSlices(service, endpointSlices) {\n", Replacement: "	if false && c.endpointSliceTracker.StaleSlices(service, endpointSlices) {\n",
 	},
+	{
+		Name: "VC02", Summary: "A claim is taken for gone that the volume controller has not observed yet.",
+		File:        "pkg/controller/volume/persistentvolume/pv_controller.go",
+		Anchor:      "			if volume.Status.Phase != v1.VolumeReleased && volume.Status.Phase != v1.VolumeFailed {\n				obj, err =",
+		Replacement: "			if false {\n				obj, err =",
+	},
+	{
+		Name: "VC04", Summary: "A claim loses its protection while a pod uses it that the controller has not observed.",
+		File:   "pkg/controller/volume/pvcprotection/pvc_protection_controller.go",
+		Anchor: "	return c.askAPIServer(ctx, pvc, lazyLivePodList, podUsage)\n", Replacement: "	return false, nil\n",
+	},
+	{
+		Name: "SC08", Summary: "The scheduler places several pods that use a claim for one pod.",
+		File:   "pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go",
+		Anchor: "		if pl.sharedLister.StorageInfos().IsPVCUsedByPods(key) {\n			// There", Replacement: "		if false && pl.sharedLister.StorageInfos().IsPVCUsedByPods(key) {\n			// There",
+	},
+	{
+		Name: "SS08", Summary: "A stateful set does not recreate a claim for which one of its pods waits.",
+		Source: "kubernetes/kubernetes #113139, #113270", File: statefulSetFile,
+		Anchor: "	if isPending(replicas[i]) {\n", Replacement: "	if false && isPending(replicas[i]) {\n",
+	},
 })
 
 // ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, followed by the fixes of its findings. They are
