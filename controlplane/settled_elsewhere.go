@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ func SettledElsewhere(ctx context.Context, client kubernetes.Interface, untyped 
 	}
 	s.deployments, s.stateful, s.sets = kept(s.deployments), kept(s.stateful), kept(s.sets)
 	s.daemons, s.jobs, s.budgets = kept(s.daemons), kept(s.jobs), kept(s.budgets)
-	return first(promise{soon, s.generationsObserved}, promise{soon, s.setsDone}, promise{soon, s.daemonsRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount},
+	return first(promise{soon, s.evicted}, promise{soon, s.generationsObserved}, promise{soon, s.setsDone}, promise{soon, s.daemonsRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount},
 		promise{soon, s.jobsBegin}, promise{soon, s.jobsRest})
 }
 
@@ -66,6 +67,31 @@ func (s *state) generationsObserved() error {
 		errs = append(errs, behind(&d, d.Status.ObservedGeneration))
 	}
 	return cmp.Or(errs...)
+}
+
+// maxStay is the longest time of which it is expected that a pod tolerates a node that is off for no longer. Together with the time until that is noticed, it is
+// less than what the rest has to converge: a controller manager that begins to lead counts from then on.
+const maxStay = 2 * time.Minute
+
+// evicted: a pod is deleted from a node with NoExecute taints that it no longer tolerates
+// (kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration).
+func (s *state) evicted() error {
+	for _, node := range s.nodes {
+		var taints []corev1.Taint
+		var since time.Time
+		for _, taint := range node.Spec.Taints {
+			if taint.Effect == corev1.TaintEffectNoExecute && taint.TimeAdded != nil {
+				taints = append(taints, taint)
+				since = slices.MaxFunc([]time.Time{since, taint.TimeAdded.Time}, time.Time.Compare)
+			}
+		}
+		for _, pod := range s.pods {
+			if stays := tolerates(&pod, taints); pod.Spec.NodeName == node.Name && lives(&pod) && stays <= maxStay && time.Since(since) > stays {
+				return wrongf(&pod, "pod %s stays on node %s, which has had NoExecute taints for %v, and tolerates them for %v", describe(&pod), node.Name, time.Since(since).Round(time.Second), stays)
+			}
+		}
+	}
+	return nil
 }
 
 // daemonsRun: a daemon set has a pod on each node that it is for and that is not off, whatever becomes of its pods on nodes that are.

@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,22 @@ func TestSettledElsewhere(t *testing.T) {
 		"a pod that is not ready on the node that is off": {func(w *world, _ *corev1.Pod) {
 			w.pod.Spec.NodeName, w.pod.Status.Conditions, w.slice.Endpoints, w.budget.Status.CurrentHealthy = "off", nil, nil, 0
 		}, ""},
+		"a pod that stays too long": {func(w *world, d *corev1.Pod) {
+			d.Spec.NodeName, d.Spec.Tolerations[0].TolerationSeconds = "off", new(int64(50))
+		}, "pod r/daemon-n stays on node off, which has had NoExecute taints for 5m0s, and tolerates them for 50s"},
+		"a pod that does not tolerate the node": {func(w *world, d *corev1.Pod) {
+			d.Spec.NodeName, d.Spec.Tolerations = "off", nil
+		}, "pod r/daemon-n stays on node off"},
+		"a pod that may stay for a while": {func(w *world, _ *corev1.Pod) {
+			w.node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.NewTime(time.Now().Add(-time.Minute)))}}
+			w.pod.Spec.Tolerations[0].TolerationSeconds = new(int64(70))
+		}, ""},
+		"a pod that tolerates nothing on another node": {func(w *world, _ *corev1.Pod) { w.pod.Spec.Tolerations = nil }, ""},
+		"a pod that ends in time": {func(w *world, d *corev1.Pod) {
+			w.pod.Spec.NodeName, w.pod.Spec.Tolerations, w.slice.Endpoints, w.budget.Status.CurrentHealthy = "off", nil, nil, 0
+			w.set.Spec.Replicas, w.set.Status.Replicas, w.pod.Status.Conditions = new(int32(0)), 0, nil
+			ends(&w.pod.ObjectMeta)
+		}, ""},
 		"a pending pod": {func(w *world, _ *corev1.Pod) {
 			w.pod.Spec.NodeName, w.pod.Status.Conditions, w.slice.Endpoints, w.budget.Status.CurrentHealthy = "", nil, nil, 0
 		}, "pod r/pod is Running on node \"\" and not ready"},
@@ -85,7 +102,8 @@ func TestSettledElsewhere(t *testing.T) {
 			off := w.node.DeepCopy()
 			off.Name, off.UID = "off", "off"
 			off.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("4")
-			off.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}}
+			off.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.NewTime(time.Now().Add(-5*time.Minute)))}}
+			w.pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(130))}}
 			daemon := w.pod.DeepCopy()
 			daemon.ObjectMeta = meta("daemon-n")
 			daemon.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "daemon", UID: "daemon", Controller: new(true)}}
