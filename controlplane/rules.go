@@ -164,6 +164,10 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/storage/persistent-volumes: with Retain, the volume exists after its claim, for manual reclamation", dataIsKept,
 	},
 	{
+		"LostIsGone", "No claim is declared Lost while the volume that is bound to it exists.",
+		"PersistentVolumeClaimPhase in k8s.io/api/core/v1: ClaimLost says that the volume does not exist any longer and all data on it was lost", lostIsGone,
+	},
+	{
 		"UsedOnce", "The scheduler places no pod with a ReadWriteOncePod claim while another pod that it knows of uses the claim.",
 		"kubernetes.io/docs/concepts/storage/persistent-volumes: with ReadWriteOncePod, only one pod across the whole cluster can read or write the volume", usedOnce,
 	},

@@ -153,6 +153,19 @@ func isForOne(claim *corev1.PersistentVolumeClaim) bool {
 	return slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod)
 }
 
+// lostIsGone checks claims that become Lost.
+func lostIsGone(s *store, key string, old, now object, _ int64) string {
+	before, after := both[corev1.PersistentVolumeClaim](old, now)
+	if after == nil || after.Status.Phase != corev1.ClaimLost || before != nil && before.Status.Phase == corev1.ClaimLost {
+		return ""
+	}
+	volume, is := s.objects[volumeKeys+after.Spec.VolumeName].(*corev1.PersistentVolume)
+	if !is || referred(volume) != after.UID {
+		return ""
+	}
+	return fmt.Sprintf("claim %s is declared Lost, and its volume %s exists", nameOf(key), volume.Name)
+}
+
 // oneToOne checks both sides of a binding: a volume is given to no claim after another one was bound to it, and a claim is bound only to a volume that has referred to it.
 func oneToOne(s *store, key string, old, now object, _ int64) string {
 	if volume, is := now.(*corev1.PersistentVolume); is {

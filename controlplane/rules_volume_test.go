@@ -70,6 +70,10 @@ func TestRulesAboutVolumes(t *testing.T) {
 		"a claim is bound to a volume that is not its":  {volume("d", "", "Retain", "Bound") + claim("c", "", onV, "Bound"), "OneToOne"},
 		"a claim is bound to a volume that was its own": {volume("c", "", "Retain", "Bound") + "persistentvolumes/v -\n" + claim("c", "", onV, "Bound"), ""},
 
+		"a claim is lost with its volume":         {claim("c", "", onV, "Lost"), ""},
+		"a claim is lost while its volume exists": {volume("c", "", "Retain", "Bound") + claim("c", "", onV, "Bound") + claim("c", "", onV, "Lost"), "LostIsGone"},
+		"a claim is lost to another one":          {volume("d", "", "Retain", "Bound") + claim("c", "", onV, "Lost"), ""},
+
 		"a second pod":                          {someNode + claim("c", "", once, "") + using("a", "", bound, "Running") + using("b", "", bound, "Pending"), "UsedOnce"},
 		"a second pod of a claim for many":      {someNode + claim("c", "", "", "") + using("a", "", bound, "Running") + using("b", "", bound, "Pending"), ""},
 		"a second pod that waits":               {someNode + claim("c", "", once, "") + using("a", "", bound, "Running") + using("b", "", `"nodeName":""`, "Pending"), ""},

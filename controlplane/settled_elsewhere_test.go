@@ -102,7 +102,7 @@ func TestSettledElsewhere(t *testing.T) {
 			off := w.node.DeepCopy()
 			off.Name, off.UID = "off", "off"
 			off.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("4")
-			off.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.NewTime(time.Now().Add(-5*time.Minute)))}}
+			off.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.NewTime(time.Now().Add(-5 * time.Minute)))}}
 			w.pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(130))}}
 			daemon := w.pod.DeepCopy()
 			daemon.ObjectMeta = meta("daemon-n")
