@@ -95,6 +95,10 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(56, resource, "a pod of a daemon set's predecessor was on a node that became eligible, so that the controller does not sync the daemon set, which has no pod there") {
 		return true
 	}
+	if s.refusedByStaleServer(w.of, told.life) &&
+		s.isFinding(60, "namespaces", "an API server that had not observed that a namespace was recreated has refused a create of a controller, which takes the namespace for terminating and does not try again") {
+		return true
+	}
 	if w.ahead && len(s.namesakes(w.of)) > 0 &&
 		s.isFinding(25, resource, "a controller has written the status of an object to the one recreated under its name, whose generation is lower") {
 		return true
@@ -139,36 +143,6 @@ func (s *store) keeperOf(of metav1.Object) metav1.Object {
 		}
 	}
 	return nil
-}
-
-// namespaceGrace is how long the namespace controller waits for API servers to observe a namespace's deletion before it deletes the contents
-// (namespaceDeletionGracePeriod in pkg/controller/namespace/namespace_controller.go of v1.37.2).
-const namespaceGrace = 5 * time.Second
-
-// createdByStaleServer reports whether an object was created in a terminating namespace by an API server that may not have observed the deletion for
-// as long as the namespace controller waits: it had neither set the deletionTimestamp itself, nor sent it to a client from its cache.
-func (s *store) createdByStaleServer(of metav1.Object) bool {
-	history, ending, by := s.seen.Histories["namespaces"], s.ending[of.GetNamespace()], s.wrote[s.born[of.GetUID()]]
-	if history == nil || ending == 0 || by == nil || s.born[of.GetUID()] < ending {
-		return false
-	}
-	knew := by.Call - int64(namespaceGrace)
-	if marked := s.deletedBy(ending); marked != nil && marked.Server == by.Server && marked.Return <= knew {
-		return false
-	}
-	for _, op := range history.Operations {
-		if op.Server == by.Server && op.Return <= knew && op.Kind == model.List && op.RV == 0 && op.ResultRV >= ending {
-			return false
-		}
-	}
-	for _, stream := range history.Streams {
-		for _, event := range stream.Events {
-			if stream.Server == by.Server && event.Time <= knew && event.RV >= ending {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // contended reports whether API servers have written a definition more than once since its deletion: it is created, accepted, established and marked as deleted by

@@ -428,4 +428,26 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			Replacement: "	_, err = c.crdClient.CustomResourceDefinitions().UpdateStatus(ctx, crd, metav1.UpdateOptions{})\n	if apierrors.IsNotFound(err) {\n",
 		}},
 	},
+	{
+		Name: "fix-finding-60", Summary: "Controllers retry a create that is refused because the namespace is said to be terminating.",
+		File:        jobFile,
+		Anchor:      "						if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
+		Replacement: "						if false && apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
+		More: []Edit{
+			{File: replicaSetFile, Anchor: "				if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "				if false && apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n"},
+			{File: daemonSetFile, Anchor: "					if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "					if false && apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n"},
+			{
+				File:   "pkg/controller/deployment/deployment_controller.go",
+				Anchor: "	if err == nil || errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "	if err == nil || false && errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
+			},
+			{
+				File:   "pkg/controller/serviceaccount/serviceaccounts_controller.go",
+				Anchor: "			if !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "			if true || !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
+			},
+			{
+				File:   "pkg/controller/endpoint/endpoints_controller.go",
+				Anchor: "			if errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "			if false && errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
+			},
+		},
+	},
 })
