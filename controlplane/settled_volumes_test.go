@@ -62,9 +62,15 @@ func TestVolumesSettle(t *testing.T) {
 			w.waitsFor("late")
 			w.volume.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
 		}, "volume volume is Released with reclaim policy Delete"},
-		"a volume that is kept":                                  {func(w *world) { w.waitsFor("late") }, ""},
-		"a volume whose claim is gone":                           {func(w *world) { w.waitsFor("late"); w.volume.Status.Phase = corev1.VolumeBound }, "volume volume is Bound with reclaim policy Retain"},
-		"a pod whose claim is missing":                           {func(w *world) { w.uses(""); w.pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "none" }, ""},
+		"a volume that is kept":        {func(w *world) { w.waitsFor("late") }, ""},
+		"a volume whose claim is gone": {func(w *world) { w.waitsFor("late"); w.volume.Status.Phase = corev1.VolumeBound }, "volume volume is Bound with reclaim policy Retain"},
+		"a pod whose claim is missing": {func(w *world) { w.uses(""); w.pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "none" }, ""},
+		"a daemon whose claim is missing": {func(w *world) {
+			w.runs("DaemonSet", "daemon")
+			w.uses("")
+			w.pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "none"
+		}, ""},
+		"a daemon of another template":                           {func(w *world) { w.runs("DaemonSet", "daemon") }, `pod r/pod of DaemonSet daemon runs image "old"`},
 		"a pod that does not start":                              {func(w *world) { w.uses("") }, "pod r/pod is Running on node \"\" and not ready"},
 		"a claim that is deleted with its set":                   {func(w *world) { w.owns("Delete", ofSet) }, ""},
 		"a claim that is kept":                                   {func(w *world) { w.owns("Retain") }, ""},

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,6 +76,9 @@ func (s *state) templatesRun() error {
 		runs := image(&pod.Spec)
 		if wanted[owner] == "" || wanted[owner] == runs || isOver(&pod) || ordinal(&pod) < first[owner] {
 			continue
+		}
+		if ownerKind(&pod) == "DaemonSet" && cmp.Or(pod.Spec.NodeName, wantedNode(&pod)) == "" {
+			continue // it was adopted, and waits for a claim: daemon sets replace the pods of a node
 		}
 		if generation := generations[owner]; generation != "" && pod.Labels[podTemplateGeneration] == generation && !fixed(40) {
 			continue
