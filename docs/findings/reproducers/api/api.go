@@ -1,4 +1,5 @@
-// Package api serves namespaces, pods, Jobs, CronJobs and Leases with kube-apiserver's storage, validation and namespace admission over HTTP.
+// Package api serves namespaces, pods, nodes, PersistentVolumes and their claims, Jobs, CronJobs and Leases with kube-apiserver's storage, validation and namespace
+// admission over HTTP.
 package api
 
 import (
@@ -24,18 +25,25 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
 	cronjobs "k8s.io/kubernetes/pkg/registry/batch/cronjob/storage"
 	jobs "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	leases "k8s.io/kubernetes/pkg/registry/coordination/lease/storage"
 	namespaces "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
+	nodes "k8s.io/kubernetes/pkg/registry/core/node/storage"
+	volumes "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
+	claims "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
-// Start runs an API server over etcd, and returns how clients connect to it.
-func Start() *clientrest.Config {
+// Start runs an API server over an etcd of its own, and returns how clients connect to it.
+func Start() *clientrest.Config { return StartOver(store.Options{Etcd: rig.StartEtcd()}) }
+
+// StartOver runs an API server over an etcd.
+func StartOver(over store.Options) *clientrest.Config {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	rig.Must(err)
 	client := &clientrest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
@@ -54,10 +62,15 @@ func Start() *clientrest.Config {
 	serving, err := config.Complete().New("api", server.NewEmptyDelegate())
 	rig.Must(err)
 
-	over := store.Options{Etcd: rig.StartEtcd()}
 	space, spaceStatus, finalize, err := namespaces.NewREST(over)
 	rig.Must(err)
 	pod, err := pods.NewStorage(over, nil, nil, nil, nil)
+	rig.Must(err)
+	node, err := nodes.NewStorage(over, kubelet.KubeletClientConfig{PreferredAddressTypes: []string{string(corev1.NodeInternalIP)}}, nil)
+	rig.Must(err)
+	volume, volumeStatus, err := volumes.NewREST(over)
+	rig.Must(err)
+	claim, claimStatus, err := claims.NewREST(over)
 	rig.Must(err)
 	job, err := jobs.NewStorage(over)
 	rig.Must(err)
@@ -66,7 +79,9 @@ func Start() *clientrest.Config {
 	lease, err := leases.NewREST(over)
 	rig.Must(err)
 	core := group("", map[string]rest.Storage{
-		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize, "pods": pod.Pod, "pods/status": pod.Status,
+		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize,
+		"pods": pod.Pod, "pods/status": pod.Status, "pods/binding": pod.Binding, "nodes": node.Node, "nodes/status": node.Status,
+		"persistentvolumes": volume, "persistentvolumes/status": volumeStatus, "persistentvolumeclaims": claim, "persistentvolumeclaims/status": claimStatus,
 	})
 	rig.Must(serving.InstallLegacyAPIGroup(server.DefaultLegacyAPIPrefix, core))
 	batch := group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status, "cronjobs": cronJob, "cronjobs/status": cronJobStatus})
@@ -88,7 +103,10 @@ func group(name string, storage map[string]rest.Storage) *server.APIGroupInfo {
 // describe returns the OpenAPI definitions that a server insists on, without fields, which only server-side apply needs.
 func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
-	for _, object := range []runtime.Object{&corev1.Namespace{}, &corev1.Pod{}, &batchv1.Job{}, &batchv1.CronJob{}, &coordinationv1.Lease{}} {
+	for _, object := range []runtime.Object{
+		&corev1.Namespace{}, &corev1.Pod{}, &corev1.Binding{}, &corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
+		&batchv1.Job{}, &batchv1.CronJob{}, &coordinationv1.Lease{},
+	} {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}
 		definition.Schema.AddExtension("x-kubernetes-preserve-unknown-fields", true)
