@@ -23,13 +23,22 @@ type volumes struct {
 	// claimed are the claims that a volume has ever referred to, and held is the one that was bound to it.
 	claimed map[string]map[types.UID]bool
 	held    map[string]types.UID
+	// ghosts are the claims of pods whose node was removed before them, by their keys.
+	ghosts map[string]bool
 }
 
 func newVolumes() volumes {
-	return volumes{placed: map[types.UID]int64{}, condemned: map[types.UID]int64{}, claimed: map[string]map[types.UID]bool{}, held: map[string]types.UID{}}
+	return volumes{placed: map[types.UID]int64{}, condemned: map[types.UID]int64{}, claimed: map[string]map[types.UID]bool{}, held: map[string]types.UID{}, ghosts: map[string]bool{}}
 }
 
-func (v volumes) apply(old, now object, rv int64) {
+func (v volumes) apply(s *store, old, now object, rv int64) {
+	if node, is := old.(*corev1.Node); is && now == nil {
+		for _, pod := range s.byNode[node.Name] {
+			for i := range pod.Spec.Volumes {
+				v.ghosts[claimKey(pod, &pod.Spec.Volumes[i])] = true
+			}
+		}
+	}
 	switch now := now.(type) {
 	case *corev1.Pod:
 		if now.Spec.NodeName != "" && v.placed[now.UID] == 0 {
@@ -127,19 +136,28 @@ func usedOnce(s *store, key string, old, now object, _ int64) string {
 		return ""
 	}
 	for i := range after.Spec.Volumes {
-		claim, is := s.objects[claimKeys+after.Namespace+"/"+claimOf(after, &after.Spec.Volumes[i])].(*corev1.PersistentVolumeClaim)
+		at := claimKey(after, &after.Spec.Volumes[i])
+		claim, is := s.objects[at].(*corev1.PersistentVolumeClaim)
 		if !is || !isForOne(claim) {
 			continue
 		}
-		for _, at := range slices.Sorted(maps.Keys(s.objects)) {
-			pod, is := s.objects[at].(*corev1.Pod)
-			if is && at != key && pod.Namespace == after.Namespace && !isOver(pod) && s.isOnNode(pod) && s.bindings.knew(after.UID, pod.UID) &&
+		for _, other := range slices.Sorted(maps.Keys(s.objects)) {
+			pod, is := s.objects[other].(*corev1.Pod)
+			if is && other != key && pod.Namespace == after.Namespace && !isOver(pod) && s.isOnNode(pod) && s.bindings.knew(after.UID, pod.UID) &&
 				slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return claimOf(pod, &v) == claim.Name }) {
-				return fmt.Sprintf("pod %s is bound to %s while pod %s on %s uses the same claim %s, which is ReadWriteOncePod", nameOf(key), after.Spec.NodeName, nameOf(at), pod.Spec.NodeName, claim.Name)
+				if s.volumes.ghosts[at] && s.isFinding(59, "pods", "a scheduler has given a ReadWriteOncePod claim to a second pod, as it counted a pod on a removed node twice") {
+					return ""
+				}
+				return fmt.Sprintf("pod %s is bound to %s while pod %s on %s uses the same claim %s, which is ReadWriteOncePod", nameOf(key), after.Spec.NodeName, nameOf(other), pod.Spec.NodeName, claim.Name)
 			}
 		}
 	}
 	return ""
+}
+
+// claimKey returns the key of the claim that a pod uses as a volume.
+func claimKey(pod *corev1.Pod, volume *corev1.Volume) string {
+	return claimKeys + pod.Namespace + "/" + claimOf(pod, volume)
 }
 
 // isOnNode reports whether the node still exists to which a pod was bound.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -47,7 +48,12 @@ func TestRulesAboutVolumes(t *testing.T) {
 	}
 	const gone, goneEphemeral = "persistentvolumeclaims/r/c -\n", "persistentvolumeclaims/r/p-v -\n"
 	condemned := claim("c", protected, "", "") + claim("c", protected+dying, "", "")
+	shared := someNode + claim("c", "", once, "") + using("a", "", bound, "Running")
+	second, more := using("b", "", bound, "Pending"), strings.NewReplacer("/n ", "/m ", `"n"`, `"m"`)
+	ghost := more.Replace(someNode+using("c", "", bound, "Running")) + "minions/m -\n"
 	for name, row := range map[string]struct{ states, broken string }{
+		"a second pod after a node with one":         {ghost + shared + second, ""},
+		"a second pod after a node without one":      {more.Replace(someNode) + "minions/m -\n" + shared + second, "UsedOnce"},
 		"a claim that is used":                       {using("a", "", bound, "Running") + condemned + gone, "ClaimIsKept"},
 		"a claim that only loses its finalizer":      {using("a", "", bound, "Running") + condemned + claim("c", dying, "", ""), "ClaimIsKept"},
 		"a claim of a pod that has ended":            {using("a", "", bound, "Succeeded") + condemned + gone, "ClaimIsKept"},
@@ -83,6 +89,8 @@ func TestRulesAboutVolumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { breaks(t, simtest.Seen{Committed: states(t, row.states)}, row.broken) })
 	}
+	t.Setenv(mutant.Variable, "fix-finding-59")
+	breaks(t, simtest.Seen{Committed: states(t, ghost+shared+second)}, "UsedOnce")
 }
 
 // A volume is deleted by somebody.

@@ -205,7 +205,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.rollouts.apply(s.objects[key], now, rv)
 	s.cronJobs.apply(s.objects[key], now, rv)
 	s.partitions.apply(s, s.objects[key], now, rv)
-	s.volumes.apply(s.objects[key], now, rv)
+	s.volumes.apply(s, s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
 	s.applyLabels(s.objects[key], now, rv)
 	if now != nil && s.objects[key] == nil {

@@ -429,6 +429,16 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
+		Name: "fix-finding-59", Summary: "The scheduler counts the claims of pods on a removed node neither twice nor too late.",
+		File:        "pkg/scheduler/backend/cache/cache.go",
+		Anchor:      "	cache.addNodeImageStates(node, n.info)\n	n.info.SetNode(node)\n",
+		Replacement: "	cache.addNodeImageStates(node, n.info)\n	cache.refreshPVCRefCountsDelta(n.info, -1)\n	n.info.SetNode(node)\n	cache.refreshPVCRefCountsDelta(n.info, 1)\n",
+		More: []Edit{{
+			Anchor:      "func (cache *cacheImpl) refreshPVCRefCountsDelta(nodeInfo *framework.NodeInfo, sign int) {\n",
+			Replacement: "func (cache *cacheImpl) refreshPVCRefCountsDelta(nodeInfo *framework.NodeInfo, sign int) {\n	if nodeInfo.Node() == nil {\n		return\n	}\n",
+		}},
+	},
+	{
 		Name: "fix-finding-60", Summary: "Controllers retry a create that is refused because the namespace is said to be terminating.",
 		File:        jobFile,
 		Anchor:      "						if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",

@@ -37,7 +37,8 @@ var fixes = map[string][]string{
 		"fix-finding-29", "fix-finding-30", "fix-finding-31", "fix-finding-32", "fix-finding-33", "fix-finding-34", "fix-finding-37",
 		"fix-finding-38", "fix-finding-39", "fix-finding-40", "fix-finding-41", "fix-finding-42", "fix-finding-43", "fix-finding-44",
 		"fix-finding-45", "fix-finding-46", "fix-finding-47", "fix-finding-48",
-		"fix-finding-49", "fix-finding-50", "fix-finding-51", "fix-finding-56", "fix-finding-57", "fix-finding-58", "fix-finding-60",
+		"fix-finding-49", "fix-finding-50", "fix-finding-51", "fix-finding-56", "fix-finding-57", "fix-finding-58",
+		"fix-finding-59", "fix-finding-60",
 	}),
 }
 
