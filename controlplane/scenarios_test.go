@@ -32,7 +32,7 @@ func TestJobStorm(t *testing.T) {
 
 // TestVolumes: pods use volumes, which are provisioned and deleted with their claims.
 func TestVolumes(t *testing.T) {
-	anything(t, simtest.Config{Servers: 2}, controlplane.Volumes, controlplane.StatefulSets, controlplane.Pods, controlplane.Deployments, controlplane.Nodes)
+	anything(t, simtest.Config{Servers: 2}, controlplane.Volumes, controlplane.Pods, controlplane.StatefulSets, controlplane.Nodes)
 }
 
 // TestConversion: a webhook converts custom resources between versions, and definitions of others come and go.

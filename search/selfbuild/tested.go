@@ -92,7 +92,7 @@ func AllTested() []Tested {
 				{"namespace-delete", "namespaces are deleted with all that is in them, and created again", "TestNamespaceDelete", ofControlPlane},
 				{"service-churn", "services are created, changed and deleted, with addresses from two API servers", "TestServiceChurn", ofControlPlane},
 				{"job-storm", "jobs and cron jobs are created, changed, suspended and deleted", "TestJobStorm", ofControlPlane},
-				{"volumes", "pods, deployments and stateful sets use volumes, which come and go with their claims", "TestVolumes", ofControlPlane},
+				{"volumes", "pods and stateful sets use volumes, which come and go with their claims", "TestVolumes", ofControlPlane},
 				{"crd-conversion", "a webhook converts custom resources, whose definitions come and go: three API servers over three etcd members", "TestConversion", ofControlPlane},
 				{"rollout", "five deployments on three nodes are created and get another image", "TestRollout", ofControlPlane},
 			},
