@@ -24,15 +24,15 @@ const jobIsGone = `		if current, err := jm.jobLister.Jobs(job.Namespace).Get(job
 // controlPlaneFixes are fixes of the findings of the control plane in docs/findings, except those of jobFixes.
 var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
-		Name: "fix-finding-9", Summary: "The garbage collector processes an owner reference that changes but keeps its UID.",
-		File:        graphFile,
+		Name: "fix-finding-9", File: graphFile,
+		Summary:     "The garbage collector processes an owner reference that changes but keeps its UID.",
 		Anchor:      "			// Add the node to its new owners' dependent lists.\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 		Replacement: "			for _, c := range changed {\n				added = append(added, c.newRef)\n			}\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 	},
 	{
-		Name: "fix-finding-10", Summary: "The garbage collector treats an update that changes the UID as a deletion and a creation.",
-		File:   graphFile,
-		Anchor: "			event := &event{\n				eventType: updateEvent,\n",
+		Name: "fix-finding-10", File: graphFile,
+		Summary: "The garbage collector treats an update that changes the UID as a deletion and a creation.",
+		Anchor:  "			event := &event{\n				eventType: updateEvent,\n",
 		Replacement: `			if before, err := meta.Accessor(oldObj); err == nil {
 				if after, err := meta.Accessor(newObj); err == nil && before.GetUID() != after.GetUID() {
 					gb.graphChanges.Add(&event{eventType: deleteEvent, obj: oldObj, gvk: kind})
@@ -45,8 +45,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-11", Summary: "The pod garbage collector patches and deletes only the pod that it has checked.",
-		File: podCollectorFile,
+		Name: "fix-finding-11", File: podCollectorFile,
+		Summary: "The pod garbage collector patches and deletes only the pod that it has checked.",
 		Anchor: `		if _, _, _, err := utilpod.PatchPodStatus(ctx, gcc.kubeClient, pod.Namespace, pod.Name, pod.UID, pod.Status, *newStatus); err != nil {
 			return err
 		}
@@ -80,14 +80,14 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-12", Summary: "The garbage collector deletes only the version of an object whose owners it has compared.",
-		File:        "pkg/controller/garbagecollector/operations.go",
+		Name: "fix-finding-12", File: "pkg/controller/garbagecollector/operations.go",
+		Summary:     "The garbage collector deletes only the version of an object whose owners it has compared.",
 		Anchor:      "			return gc.deleteObject(item, \"\", nil, policy)\n",
 		Replacement: "			return gc.deleteObject(item, liveObject.ResourceVersion, ownersAtResourceVersion, policy)\n",
 	},
 	{
-		Name: "fix-finding-25", Summary: "Controllers do not write the status of a workload to its successor of the same name.",
-		File:        "pkg/controller/daemon/daemon_controller.go",
+		Name: "fix-finding-25", File: "pkg/controller/daemon/daemon_controller.go",
+		Summary:     "Controllers do not write the status of a workload to its successor of the same name.",
 		Anchor:      "			return nil, getErr\n		}\n",
 		Replacement: "			return nil, getErr\n		}\n		if toUpdate.UID != ds.UID {\n			break\n		}\n",
 		More: []Edit{
@@ -106,9 +106,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-26", Summary: "The expectations of a deleted daemon set, replica set or job do not apply to its successor of the same name.",
-		File:   "pkg/controller/daemon/daemon_controller.go",
-		Anchor: "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
+		Name: "fix-finding-26", File: "pkg/controller/daemon/daemon_controller.go",
+		Summary: "The expectations of a deleted daemon set, replica set or job do not apply to its successor of the same name.",
+		Anchor:  "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
 		Replacement: `	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)
 	if current, err := dsc.dsLister.DaemonSets(ds.Namespace).Get(ds.Name); err != nil || current.UID != ds.UID {
 		dsc.expectations.DeleteExpectations(logger, dsKey)
@@ -144,8 +144,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-29", Summary: "kube-apiserver computes the grace period of each version of an object separately.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
+		Name: "fix-finding-29", Module: apiserver, File: "pkg/registry/generic/registry/store.go",
+		Summary:     "kube-apiserver computes the grace period of each version of an object separately.",
 		Anchor:      "			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
 		Replacement: "			options := options.DeepCopy()\n			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
 		More: []Edit{{
@@ -154,9 +154,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-30", Summary: "The deployment controller waits until its cache has the replica counts of its replica sets.",
-		File:   "pkg/controller/deployment/deployment_controller.go",
-		Anchor: "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
+		Name: "fix-finding-30", File: "pkg/controller/deployment/deployment_controller.go",
+		Summary: "The deployment controller waits until its cache has the replica counts of its replica sets.",
+		Anchor:  "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
 		Replacement: `	live, err := dc.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -176,8 +176,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-31", Summary: "A preemptor is requeued once its last victim is gone, where no event may do so.",
-		File:        "pkg/scheduler/framework/preemption/executor.go",
+		Name: "fix-finding-31", File: "pkg/scheduler/framework/preemption/executor.go",
+		Summary:     "A preemptor is requeued once its last victim is gone, where no event may do so.",
 		Anchor:      "	preemptedLastVictimInMemory := false\n",
 		Replacement: "	preemptedLastVictimInMemory, unboundLastVictim := false, false\n",
 		More: []Edit{
@@ -195,8 +195,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-32", Summary: "The annotations of a deployment's only active replica set follow the deployment even if its size is already right.",
-		File: "pkg/controller/deployment/sync.go",
+		Name: "fix-finding-32", File: "pkg/controller/deployment/sync.go",
+		Summary: "The annotations of a deployment's only active replica set follow the deployment even if its size is already right.",
 		Anchor: `		if *(activeOrLatest.Spec.Replicas) == *(deployment.Spec.Replicas) {
 			return nil
 		}
@@ -205,8 +205,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Replacement: "		_, _, err := dc.scaleReplicaSet(ctx, activeOrLatest, *(deployment.Spec.Replicas), deployment, true)\n",
 	},
 	{
-		Name: "fix-finding-33", Summary: "The disruption controller also syncs the budget that selected a pod by its old labels.",
-		File: "pkg/controller/disruption/disruption.go",
+		Name: "fix-finding-33", File: "pkg/controller/disruption/disruption.go",
+		Summary: "The disruption controller also syncs the budget that selected a pod by its old labels.",
 		Anchor: `func (dc *DisruptionController) updatePod(logger klog.Logger, _, cur interface{}) {
 	pod := cur.(*v1.Pod)
 `,
@@ -220,9 +220,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-34", Summary: "kube-apiserver commits and reverts what an update of a Service allocates and releases once it knows whether the update has been written.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
-		Anchor: "	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {\n",
+		Name: "fix-finding-34", Module: apiserver, File: "pkg/registry/generic/registry/store.go",
+		Summary: "kube-apiserver commits and reverts what an update of a Service allocates and releases once it knows whether the update has been written.",
+		Anchor:  "	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {\n",
 		Replacement: `	var finishAttempt FinishFunc = finishNothing
 	finish := func(success bool) {
 		fn := finishAttempt
@@ -252,9 +252,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-35", Summary: "kube-apiserver normalises Services and PersistentVolumeClaims in the events of a watch as in the responses to gets and lists.",
-		Module: apiserver, File: "pkg/registry/generic/registry/decorated_watcher.go",
-		Anchor: "				d.decorator(recv.Object)\n",
+		Name: "fix-finding-35", Module: apiserver, File: "pkg/registry/generic/registry/decorated_watcher.go",
+		Summary: "kube-apiserver normalises Services and PersistentVolumeClaims in the events of a watch as in the responses to gets and lists.",
+		Anchor:  "				d.decorator(recv.Object)\n",
 		Replacement: `				if cacheable, isCacheable := recv.Object.(runtime.CacheableObject); isCacheable {
 					recv.Object = cacheable.GetObject()
 				}
@@ -262,9 +262,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-37", Summary: "kube-apiserver keeps what it has allocated for a Service if it does not know whether the Service has been stored.",
-		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
-		Anchor: "	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {\n",
+		Name: "fix-finding-37", Module: apiserver, File: "pkg/registry/generic/registry/store.go",
+		Summary: "kube-apiserver keeps what it has allocated for a Service if it does not know whether the Service has been stored.",
+		Anchor:  "	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {\n",
 		Replacement: `	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {
 		var etcdErr interface{ Code() grpccodes.Code }
 		switch {
@@ -278,15 +278,15 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		More: []Edit{{Anchor: "import (\n", Replacement: "import (\n	\"errors\"\n	grpccodes \"google.golang.org/grpc/codes\"\n"}},
 	},
 	{
-		Name: "fix-finding-38", Summary: "The stateful set controller keeps the current revision in the status also if the new revision cannot be created.",
-		File:        statefulSetFile,
+		Name: "fix-finding-38", File: statefulSetFile,
+		Summary:     "The stateful set controller keeps the current revision in the status also if the new revision cannot be created.",
 		Anchor:      "	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
 		Replacement: "	live[set.Status.CurrentRevision] = true\n	for i := range pods {\n		live[getPodRevision(pods[i])] = true\n",
 	},
 	{
-		Name: "fix-finding-39", Summary: "The stateful set controller reads the current revision in the status if its cache does not have it.",
-		File:   statefulSetFile,
-		Anchor: "	if currentRevision == nil {\n		currentRevision = updateRevision\n",
+		Name: "fix-finding-39", File: statefulSetFile,
+		Summary: "The stateful set controller reads the current revision in the status if its cache does not have it.",
+		Anchor:  "	if currentRevision == nil {\n		currentRevision = updateRevision\n",
 		Replacement: `	if name := set.Status.CurrentRevision; currentRevision == nil && name != "" && name != updateRevision.Name {
 		if manager, ok := ssc.podControl.objectMgr.(*realStatefulPodControlObjectManager); ok {
 			live, err := manager.client.AppsV1().ControllerRevisions(set.Namespace).Get(context.TODO(), name, metav1.GetOptions{})
@@ -302,8 +302,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-40", Summary: "A daemon set compares the template generation only of pods that are not older than itself.",
-		File:        "pkg/controller/daemon/update.go",
+		Name: "fix-finding-40", File: "pkg/controller/daemon/update.go",
+		Summary:     "A daemon set compares the template generation only of pods that are not older than itself.",
 		Anchor:      "		generation, err := util.GetTemplateGeneration(ds)\n		if err != nil {\n",
 		Replacement: "		generation, err := util.GetTemplateGeneration(ds)\n		if err != nil || pod.CreationTimestamp.Before(&ds.CreationTimestamp) {\n",
 		More: []Edit{{
@@ -313,8 +313,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-41", Summary: "A daemon set is synced again while any of its pods is ready, but not yet available.",
-		File:        daemonSetFile,
+		Name: "fix-finding-41", File: daemonSetFile,
+		Summary:     "A daemon set is synced again while any of its pods is ready, but not yet available.",
 		Anchor:      "	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
 		Replacement: "	awaitsAvailability := false\n	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
 		More: []Edit{
@@ -335,8 +335,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-42", Summary: "The namespace controller deletes Jobs while pods remain.",
-		File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
+		Name: "fix-finding-42", File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
+		Summary: "The namespace controller deletes Jobs while pods remain.",
 		Anchor: `delaying deletion of other resources", "namespace", namespace)
 `,
 		Replacement: `delaying deletion of other resources", "namespace", namespace)
@@ -350,14 +350,14 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-51", Summary: "A leader that releases its lease leaves the lease of a successor alone.",
-		Module: clientGo, File: leaderElection,
+		Name: "fix-finding-51", Module: clientGo, File: leaderElection,
+		Summary:     "A leader that releases its lease leaves the lease of a successor alone.",
 		Anchor:      "	if !le.IsLeader() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
 		Replacement: "	if !le.IsLeader() || oldLeaderElectionRecord.HolderIdentity != le.config.Lock.Identity() {\n		return true\n	}\n	now := metav1.NewTime(le.clock.Now())\n",
 	},
 	{
-		Name: "fix-finding-56", Summary: "An update of a node ignores pods there of a deleted daemon set whose name another one has.",
-		File:        daemonSetFile,
+		Name: "fix-finding-56", File: daemonSetFile,
+		Summary:     "An update of a node ignores pods there of a deleted daemon set whose name another one has.",
 		Anchor:      "		dsKey := cache.NewObjectName(pod.Namespace, controllerRef.Name).String()\n",
 		Replacement: "		dsKey := cache.NewObjectName(pod.Namespace, controllerRef.Name).String() + \" \" + string(controllerRef.UID)\n",
 		More: []Edit{{
@@ -366,8 +366,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-57", Summary: "The taint eviction controller does not evict a pod for another one of its name.",
-		File: "pkg/controller/tainteviction/taint_eviction.go",
+		Name: "fix-finding-57", File: "pkg/controller/tainteviction/taint_eviction.go",
+		Summary: "The taint eviction controller does not evict a pod for another one of its name.",
 		// The parameters of the functions are those of the release: the context and the lister have what they lack.
 		Anchor:      "			err = addConditionAndDeletePod(ctx, c, name, ns)\n",
 		Replacement: "			err = addConditionAndDeletePod(context.WithValue(ctx, types.UID(\"\"), args.Object.UID), c, name, ns)\n",
@@ -419,8 +419,8 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-58", Summary: "An API server that gets a conflict while it finishes the deletion of a custom resource's definition tries again.",
-		Module: "k8s.io/apiextensions-apiserver", File: "pkg/controller/finalizer/crd_finalizer.go",
+		Name: "fix-finding-58", Module: "k8s.io/apiextensions-apiserver", File: "pkg/controller/finalizer/crd_finalizer.go",
+		Summary:     "An API server that gets a conflict while it finishes the deletion of a custom resource's definition tries again.",
 		Anchor:      "	crd, err = c.crdClient.CustomResourceDefinitions().UpdateStatus(ctx, crd, metav1.UpdateOptions{})\n	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {\n",
 		Replacement: "	crd, err = c.crdClient.CustomResourceDefinitions().UpdateStatus(ctx, crd, metav1.UpdateOptions{})\n	if apierrors.IsNotFound(err) {\n",
 		More: []Edit{{

@@ -3,8 +3,8 @@ package mutant
 // jobFixes are fixes of the findings of jobs and cron jobs in docs/findings, from 43 on.
 var jobFixes = of(controlPlane, kubernetes, []Mutant{
 	{
-		Name: "fix-finding-43", Summary: "kube-apiserver lets a suspended Job finish, which has no startTime.",
-		File:        "pkg/registry/batch/job/strategy.go",
+		Name: "fix-finding-43", File: "pkg/registry/batch/job/strategy.go",
+		Summary:     "kube-apiserver lets a suspended Job finish, which has no startTime.",
 		Anchor:      "		isSuspendedWithZeroCompletions := ptr.Equal(newJob.Spec.Suspend, ptr.To(true)) && ptr.Equal(newJob.Spec.Completions, ptr.To[int32](0))\n",
 		Replacement: "		isSuspended := ptr.Deref(newJob.Spec.Suspend, false)\n",
 		More: []Edit{{
@@ -13,17 +13,17 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-44", Summary: "kube-apiserver lets the succeeded counter of an Indexed Job decrease after a scale-down, whatever its parallelism is by then.",
-		File:   "pkg/apis/batch/validation/validation.go",
-		Anchor: "		if job.Status.Succeeded < oldJob.Status.Succeeded {\n",
+		Name: "fix-finding-44", File: "pkg/apis/batch/validation/validation.go",
+		Summary: "kube-apiserver lets the succeeded counter of an Indexed Job decrease after a scale-down, whatever its parallelism is by then.",
+		Anchor:  "		if job.Status.Succeeded < oldJob.Status.Succeeded {\n",
 		Replacement: `		_, outOfRange := validateIndexesFormat(oldJob.Status.CompletedIndexes, ptr.Deref(job.Spec.Completions, 0))
 		if job.Status.Succeeded < oldJob.Status.Succeeded && outOfRange == nil {
 `,
 	},
 	{
-		Name: "fix-finding-45", Summary: "The cron job controller adds its unfinished jobs that are missing to the status.",
-		File:   "pkg/controller/cronjob/cronjob_controllerv2.go",
-		Anchor: "			// a job that they wanted us to adopt.\n",
+		Name: "fix-finding-45", File: "pkg/controller/cronjob/cronjob_controllerv2.go",
+		Summary: "The cron job controller adds its unfinished jobs that are missing to the status.",
+		Anchor:  "			// a job that they wanted us to adopt.\n",
 		Replacement: `			scheduledTime, err := time.Parse(time.RFC3339, j.Annotations[batchv1.CronJobScheduledTimestampAnnotation])
 			if err != nil {
 				continue
@@ -50,9 +50,9 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-46", Summary: "The cron job controller does not take a job for the one in the status that it has only the name of.",
-		File:   "pkg/controller/cronjob/cronjob_controllerv2.go",
-		Anchor: "		_, err := jm.jobControl.GetJob(j.Namespace, j.Name)\n		switch {\n		case errors.IsNotFound(err):\n",
+		Name: "fix-finding-46", File: "pkg/controller/cronjob/cronjob_controllerv2.go",
+		Summary: "The cron job controller does not take a job for the one in the status that it has only the name of.",
+		Anchor:  "		_, err := jm.jobControl.GetJob(j.Namespace, j.Name)\n		switch {\n		case errors.IsNotFound(err):\n",
 		Replacement: `		job, err := jm.jobControl.GetJob(j.Namespace, j.Name)
 		switch {
 		case err == nil && job.UID != j.UID:
@@ -69,9 +69,9 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-47", Summary: "The Job controller takes no index of an Indexed Job for both completed and failed.",
-		File:   "pkg/controller/job/indexed_job_utils.go",
-		Anchor: "	newSucceeded := sets.New[int]()\n",
+		Name: "fix-finding-47", File: "pkg/controller/job/indexed_job_utils.go",
+		Summary: "The Job controller takes no index of an Indexed Job for both completed and failed.",
+		Anchor:  "	newSucceeded := sets.New[int]()\n",
 		Replacement: `	var prevFailed orderedIntervals
 	if job.Status.FailedIndexes != nil {
 		prevFailed = parseIndexesFromString(logger, *job.Status.FailedIndexes, int(*job.Spec.Completions))
@@ -99,10 +99,9 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-48", Summary: "The Job controller records that a Job is to fail even if it cannot delete all of the Job's active pods.",
-		File:        jobFile,
-		Anchor:      "	suspendCondChanged := false\n",
-		Replacement: "	suspendCondChanged, failureTargetAdded := false, false\n",
+		Name: "fix-finding-48", File: jobFile,
+		Summary: "The Job controller records that a Job is to fail even if it cannot delete all of the Job's active pods.",
+		Anchor:  "	suspendCondChanged := false\n", Replacement: "	suspendCondChanged, failureTargetAdded := false, false\n",
 		More: []Edit{
 			{
 				Anchor: `			// pod finalizers or pods that are not in the informer's cache yet.
@@ -121,8 +120,8 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-49", Summary: "The cron job controller finds the last missed run of uneven schedules.",
-		File: "pkg/controller/cronjob/utils.go",
+		Name: "fix-finding-49", File: "pkg/controller/cronjob/utils.go",
+		Summary: "The cron job controller finds the last missed run of uneven schedules.",
 		Anchor: `	for t := schedule.Next(potentialEarliest); !t.After(now); t = schedule.Next(t) {
 		mostRecentTime = t
 	}
@@ -136,9 +135,9 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 	},
 	{
-		Name: "fix-finding-50", Summary: "The Job controller removes its finalizer from all pods of a deleted Job, whatever their labels.",
-		File:   jobFile,
-		Anchor: "		value:     selector.String(),\n	}\n	jm.orphanQueue.Add(orphanPodKey)\n",
+		Name: "fix-finding-50", File: jobFile,
+		Summary: "The Job controller removes its finalizer from all pods of a deleted Job, whatever their labels.",
+		Anchor:  "		value:     selector.String(),\n	}\n	jm.orphanQueue.Add(orphanPodKey)\n",
 		Replacement: `		value:     selector.String(),
 	}
 	jm.orphanQueue.Add(orphanPodKey)

@@ -19,40 +19,29 @@ const (
 // etcdMutants are bugs of etcd's server and of its client.
 var etcdMutants = of("", etcdServer, []Mutant{
 	{
-		Name:    "E01",
+		Name: "E01", Source: "etcd-io/etcd #15220, fixed by #15237 in 3.5.8", File: watchableStoreFile, Hunt: in("reinit"),
 		Summary: "Progress is reported for watches that have not been sent everything yet.",
-		Source:  "etcd-io/etcd #15220, fixed by #15237 in 3.5.8",
-		File:    watchableStoreFile,
 		Anchor: `		if _, ok := s.synced.watchers[w]; !ok {
 			return false
 		}
 `,
 		Replacement: "",
-		Hunt:        in("reinit"),
 	},
 	{
-		Name:        "E02",
+		Name: "E02", Source: "etcd-io/etcd #17507, fixed by #17557 in 3.5.13",
+		File: watchableStoreFile, Hunt: in("silence"),
 		Summary:     "A watch without any event so far gets no progress notifications.",
-		Source:      "etcd-io/etcd #17507, fixed by #17557 in 3.5.13",
-		File:        watchableStoreFile,
 		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
 		Replacement: "		if rev < w.startRev || w.minRev <= w.startRev {\n			return false\n		}\n",
-		Hunt:        in("silence"),
 	},
 	{
-		Name:        "E03",
-		Summary:     "Progress is reported below the revision that a watch begins at.",
-		Source:      "etcd-io/etcd #20221",
-		File:        watchableStoreFile,
-		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
-		Replacement: "",
-		Hunt:        in("quorum"),
+		Name: "E03", Source: "etcd-io/etcd #20221", File: watchableStoreFile, Hunt: in("quorum"),
+		Summary: "Progress is reported below the revision that a watch begins at.",
+		Anchor:  "		if rev < w.startRev {\n			return false\n		}\n", Replacement: "",
 	},
 	{
-		Name:    "E05",
+		Name: "E05", Source: "etcd-io/etcd #15271, fixed by #15492 in 3.5.8", File: watchableStoreFile, Hunt: in("storm"),
 		Summary: "A synced watch does not record what it was sent, and gets all of it again after its member has applied a snapshot.",
-		Source:  "etcd-io/etcd #15271, fixed by #15492 in 3.5.8",
-		File:    watchableStoreFile,
 		Anchor: `		w.minRev = rev + 1
 	}
 	s.addVictim(victim)
@@ -63,86 +52,62 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	}
 	s.addVictim(victim)
 `,
-		Hunt:   in("storm"),
 		Unseen: "rare: it takes three members that keep few log entries after a snapshot, one of them down while more are written, and a watch on that one",
 	},
 	{
-		Name:        "E06",
-		Summary:     "After a reconnect the client watches from the revision of the last progress notification instead of the next one.",
-		Source:      "etcd-io/etcd #15248, fixed in 3.5.8",
-		Target:      "kubernetes",
-		Module:      etcdClient,
-		File:        clientWatchFile,
-		Anchor:      "				nextRev = wr.Header.Revision + 1\n",
-		Replacement: "				nextRev = wr.Header.Revision\n",
+		Name: "E06", Source: "etcd-io/etcd #15248, fixed in 3.5.8",
+		Target: "kubernetes", Module: etcdClient, File: clientWatchFile,
+		Summary: "After a reconnect the client watches from the revision of the last progress notification instead of the next one.",
+		Anchor:  "				nextRev = wr.Header.Revision + 1\n", Replacement: "				nextRev = wr.Header.Revision\n",
 	},
 	{
-		Name:    "E07",
+		Name: "E07", Source: "etcd-io/etcd #17529, fixed in 3.5.13", File: watchableStoreFile, Hunt: in("storm"),
 		Summary: "A watch whose channel was too full to report a compaction silently skips the gap.",
-		Source:  "etcd-io/etcd #17529, fixed in 3.5.13",
-		File:    watchableStoreFile,
 		Anchor: `		if w.minRev < compactionRev {
 			// Skip`,
 		Replacement: `		if w.minRev < compactionRev && w.victim {
 			// Skip`,
-		Hunt:   in("storm"),
 		Unseen: "missing workload: 128 responses of one watch have to wait on a stream while another begins on it below a compaction; a client here has one resource",
 	},
 	{
-		Name:        "E08",
+		Name: "E08", Source: "etcd-io/etcd #18089, fixed by #18274 in 3.5.16", File: keyIndexFile, Hunt: in("tombstone"),
 		Summary:     "A compaction at the revision of a deletion removes that deletion, so that a watch from there misses it.",
-		Source:      "etcd-io/etcd #18089, fixed by #18274 in 3.5.16",
-		File:        keyIndexFile,
 		Anchor:      "		if tomb := g.revs[len(g.revs)-1].Main; tomb >= atRev {\n",
 		Replacement: "		if tomb := g.revs[len(g.revs)-1].Main; tomb > atRev {\n",
-		Hunt:        in("tombstone"),
 	},
 	{
-		Name:        "stale-range",
+		Name: "stale-range", Source: "etcd-io/etcd #741, before 0.5", File: rangeFile, Hunt: in("quorum"),
 		Summary:     "A member serves linearizable reads without asking the others.",
-		Source:      "etcd-io/etcd #741, before 0.5",
-		File:        rangeFile,
 		Anchor:      "	if !r.Serializable {\n		err = s.read.LinearizableReadNotify(ctx)\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
 		Replacement: "	if !r.Serializable {\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
-		Hunt:        in("quorum"),
 	},
 	{
-		Name:    "uncreated",
+		Name: "uncreated", Source: "etcd-io/etcd, the reason for what is pending in sendLoop",
+		File: watchServerFile, Hunt: in("reinit"),
 		Summary: "Events for a watch whose creation has not been sent to its client yet are dropped.",
-		Source:  "etcd-io/etcd, the reason for what is pending in sendLoop",
-		File:    watchServerFile,
 		Anchor: `					wrs := append(pending[wresp.WatchID], wr)
 					pending[wresp.WatchID] = wrs
 					continue
 `,
 		Replacement: "					continue\n",
-		Hunt:        in("reinit"),
 	},
 	{
-		Name:        "synced-early",
+		Name: "synced-early", Source: "etcd-io/etcd, the reason for the comparison in watchableStore.watch",
+		File: watchableStoreFile, Hunt: in("reinit"),
 		Summary:     "A watch from the current revision is considered synced, and misses that revision.",
-		Source:      "etcd-io/etcd, the reason for the comparison in watchableStore.watch",
-		File:        watchableStoreFile,
 		Anchor:      "	synced := startRev > s.store.currentRev || startRev == 0\n",
 		Replacement: "	synced := startRev >= s.store.currentRev || startRev == 0\n",
-		Hunt:        in("reinit"),
 	},
 	{
-		Name:        "skipped",
-		Summary:     "A watch that has caught up skips the next revision.",
-		Source:      "etcd-io/etcd, after #4191: what happens between catching up and being up to date",
-		File:        watchableStoreFile,
-		Anchor:      "		w.minRev = max(curRev+1, w.minRev)\n",
-		Replacement: "		w.minRev = max(curRev+2, w.minRev)\n",
-		Budget:      200,
+		Name: "skipped", Source: "etcd-io/etcd, after #4191: what happens between catching up and being up to date",
+		File: watchableStoreFile, Budget: 200,
+		Summary: "A watch that has caught up skips the next revision.",
+		Anchor:  "		w.minRev = max(curRev+1, w.minRev)\n", Replacement: "		w.minRev = max(curRev+2, w.minRev)\n",
 	},
 	{
-		Name:    "resume-start",
+		Name: "resume-start", Source: "etcd-io/etcd, the reason for nextRev in the client",
+		Target: "kubernetes", Module: etcdClient, File: clientWatchFile,
 		Summary: "After a reconnect the client watches from where the watch originally began.",
-		Source:  "etcd-io/etcd, the reason for nextRev in the client",
-		Target:  "kubernetes",
-		Module:  etcdClient,
-		File:    clientWatchFile,
 		Anchor: `			ws.initReq.rev = nextRev
 
 `,
@@ -151,53 +116,40 @@ var etcdMutants = of("", etcdServer, []Mutant{
 `,
 	},
 	{
-		Name:    "resume-now",
+		Name: "resume-now", Source: "etcd-io/etcd, the reason for nextRev in the client",
+		Module: etcdClient, File: clientWatchFile, Budget: 200,
 		Summary: "After a reconnect the client watches from etcd's current revision.",
-		Source:  "etcd-io/etcd, the reason for nextRev in the client",
-		Module:  etcdClient,
-		File:    clientWatchFile,
 		Anchor: `		ws.id = InvalidWatchID
 		w.resuming = append(w.resuming, ws)
 `,
 		Replacement: `		ws.id, ws.initReq.rev = InvalidWatchID, 0
 		w.resuming = append(w.resuming, ws)
 `,
-		Budget: 200,
 	},
 	{
-		Name:        "etcd-13766",
+		Name: "etcd-13766", Source: "etcd-io/etcd #13766, in 3.5.0, fixed in 3.5.3", File: serverFile, Hunt: in("storm"),
 		Summary:     "A member records an entry as applied before applying it, and never does if it crashes in between.",
-		Source:      "etcd-io/etcd #13766, in 3.5.0, fixed in 3.5.3",
-		File:        serverFile,
 		Anchor:      "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n",
 		Replacement: "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n			s.consistIndex.SetConsistentIndex(e.GetIndex(), e.GetTerm())\n",
-		Hunt:        in("storm"),
 	},
 	{
-		Name:        "etcd-14370",
+		Name: "etcd-14370", Source: "etcd-io/etcd #14370, fixed in 3.5.5",
+		Module: etcdRaft, File: raftFile, Hunt: []string{"--scenario", "minute", "--faults", "power-loss"},
 		Summary:     "A leader counts its own acknowledgement of an entry before its log has synced it, and alone loses acknowledged writes.",
-		Source:      "etcd-io/etcd #14370, fixed in 3.5.5",
-		Module:      etcdRaft,
-		File:        raftFile,
 		Anchor:      "	r.send(&pb.Message{To: new(r.id), Type: pb.MsgAppResp.Enum(), Index: new(li)})\n	return true\n",
 		Replacement: "	r.trk.Progress[r.id].MaybeUpdate(li)\n	r.maybeCommit()\n	return true\n",
-		Hunt:        []string{"--scenario", "minute", "--faults", "power-loss"},
 	},
 	{
-		Name:        "raft-early-read",
+		Name:   "raft-early-read",
+		Source: "etcd-io/raft, the reason for committedEntryInCurrentTerm; section 6.4 of Ongaro's thesis",
+		Module: etcdRaft, File: raftFile, Hunt: in("quorum"),
 		Summary:     "A new leader serves reads before it knows what its predecessor has committed.",
-		Source:      "etcd-io/raft, the reason for committedEntryInCurrentTerm; section 6.4 of Ongaro's thesis",
-		Module:      etcdRaft,
-		File:        raftFile,
 		Anchor:      "		if !r.committedEntryInCurrentTerm() {\n			r.pendingReadIndexMessages",
 		Replacement: "		if !r.committedEntryInCurrentTerm() && r.Term == 0 {\n			r.pendingReadIndexMessages",
-		Hunt:        in("quorum"),
 	},
 	{
-		Name:    "etcd-8411",
+		Name: "etcd-8411", Source: "etcd-io/etcd #8411, in 3.1", File: watchableStoreFile, Hunt: in("storm"),
 		Summary: "Watches of a member that applies a snapshot from its leader do not get its changes.",
-		Source:  "etcd-io/etcd #8411, in 3.1",
-		File:    watchableStoreFile,
 		Anchor: `	for wa := range s.synced.watchers {
 		wa.restore = true
 		s.unsynced.add(wa)
@@ -205,13 +157,11 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	s.synced = newWatcherGroup()
 `,
 		Replacement: "",
-		Hunt:        in("storm"),
 	},
 	{
-		Name:    "batch-rest",
+		Name: "batch-rest", Source: "etcd-io/etcd, the reason for moreRev in syncWatchers",
+		File: watchableStoreFile, Hunt: in("storm"),
 		Summary: "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then only new ones.",
-		Source:  "etcd-io/etcd, the reason for moreRev in syncWatchers",
-		File:    watchableStoreFile,
 		Anchor: `		if eb.moreRev != 0 {
 			w.minRev = eb.moreRev
 		}
@@ -219,13 +169,11 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		if w.send(`,
 		Replacement: `		eb.moreRev = 0
 		if w.send(`,
-		Hunt: in("storm"),
 	},
 	{
-		Name:    "kine-compacted",
+		Name: "kine-compacted", Source: "k3s-io/kine #238, fixed in 0.11; khenidak/london #4; in etcd",
+		File: watcherGroupFile, Hunt: in("compact-reconnect"),
 		Summary: "A watch from a compacted revision is sent what is left instead of being refused.",
-		Source:  "k3s-io/kine #238, fixed in 0.11; khenidak/london #4; in etcd",
-		File:    watcherGroupFile,
 		Anchor: `		if w.minRev < compactRev {
 			select {
 `,
@@ -235,13 +183,10 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		if w.minRev < compactRev {
 			select {
 `,
-		Hunt: in("compact-reconnect"),
 	},
 	{
-		Name:    "kine-676",
+		Name: "kine-676", Source: "k3s-io/kine #676 and #3, in etcd", File: txnFile,
 		Summary: "A list reports a revision newer than its read, so that it and a watch from there lack the writes in between.",
-		Source:  "k3s-io/kine #676 and #3, in etcd",
-		File:    txnFile,
 		Anchor: `	return tr.rangeKeys(ctx, key, end, tr.Rev(), ro)
 }
 `,
@@ -255,10 +200,9 @@ var etcdMutants = of("", etcdServer, []Mutant{
 `,
 	},
 	{
-		Name:    "etcd-14685",
+		Name: "etcd-14685", Source: "etcd-io/etcd #14685, fixed by #14730 in 3.5.6",
+		File: batchFile, Hunt: []string{"--scenario", "minute", "--faults", "etcd-defrag,etcd-crash"},
 		Summary: "A defragmentation commits applied entries without their index, so that a member that crashes meanwhile applies entries twice.",
-		Source:  "etcd-io/etcd #14685, fixed by #14730 in 3.5.6",
-		File:    batchFile,
 		Anchor: `	if t.backend.hooks != nil {
 		// gofail: var commitBeforePreCommitHook struct{}
 		t.backend.hooks.OnPreCommitUnsafe(t)
@@ -277,6 +221,5 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	t.unsafeCommit(stop)
 `,
 		}},
-		Hunt: []string{"--scenario", "minute", "--faults", "etcd-defrag,etcd-crash"},
 	},
 })

@@ -17,16 +17,18 @@ const (
 // operatorMutants are mistakes of several real operators, made in the example operator.
 var operatorMutants = of(operator, operatorModule, []Mutant{
 	{
-		Name: "OP01", Summary: "An operator releases the volumes of a database because its cache says that one of the same name is terminating.",
-		Source: "instaclustr/cassandra-operator #402, datastax/cass-operator #412, pravega/zookeeper-operator #312, rabbitmq/cluster-operator #648",
-		File:   releaseFile,
-		Anchor: "	if r.ReleaseByName {\n", Replacement: "	if true || r.ReleaseByName {\n",
+		Name:    "OP01",
+		Source:  "instaclustr/cassandra-operator #402, datastax/cass-operator #412, pravega/zookeeper-operator #312, rabbitmq/cluster-operator #648",
+		File:    releaseFile,
+		Summary: "An operator releases the volumes of a database because its cache says that one of the same name is terminating.",
+		Anchor:  "	if r.ReleaseByName {\n", Replacement: "	if true || r.ReleaseByName {\n",
 		More: []Edit{{File: reconcileFile, Anchor: "!isFor(object, database) && !r.ReleaseByName", Replacement: "false && !isFor(object, database)"}},
 	},
 	{
-		Name: "OP03", Summary: "An operator releases the volumes of a database only if it observes it terminating.",
+		Name:        "OP03",
 		Source:      "instaclustr/cassandra-operator #398, Orange-OpenSource/casskop #342, rabbitmq/cluster-operator #758",
 		File:        reconcileFile,
+		Summary:     "An operator releases the volumes of a database only if it observes it terminating.",
 		Anchor:      "		_, err := r.release(ctx, request.NamespacedName)\n		return ctrl.Result{}, err\n",
 		Replacement: "		return ctrl.Result{}, nil\n",
 		More: []Edit{
@@ -35,9 +37,9 @@ var operatorMutants = of(operator, operatorModule, []Mutant{
 		},
 	},
 	{
-		Name: "OP05", Summary: "An operator creates a pod again, under another name, because it has not observed its creation yet.",
-		Source:      "ray-project/kuberay #715, ai-dynamo/grove #122, volcano-sh/volcano #5773",
+		Name: "OP05", Source: "ray-project/kuberay #715, ai-dynamo/grove #122, volcano-sh/volcano #5773",
 		File:        reconcileFile,
+		Summary:     "An operator creates a pod again, under another name, because it has not observed its creation yet.",
 		Anchor:      "			err = r.Create(ctx, pod)\n",
 		Replacement: "			pod.GenerateName, pod.Name = pod.Name+\"-\", \"\"\n			err = r.Create(ctx, pod)\n",
 		More: []Edit{{

@@ -4,11 +4,9 @@ package mutant
 // into other binaries than the project's own.
 var released = []Mutant{
 	{
-		Name:    "kubernetes-0.26-A01-fixed",
+		Name:   "kubernetes-0.26-A01-fixed",
+		Target: "kubernetes-0.26", Module: apiserver, File: cacherFile, Hunt: in("reinit"),
 		Summary: "A watch of Kubernetes 0.26 checks once more that the cache is ready, while holding the lock for registering.",
-		Target:  "kubernetes-0.26",
-		Module:  apiserver,
-		File:    cacherFile,
 		Anchor: `	func() {
 		c.Lock()
 		defer c.Unlock()
@@ -22,15 +20,12 @@ var released = []Mutant{
 		defer c.Unlock()
 		// Update watcher.forget function once we can compute it.
 `,
-		Hunt:       in("reinit"),
 		Equivalent: "it fixes kubernetes/kubernetes #116122, as #116172 does in 1.27",
 	},
 	{
-		Name:    "etcd-3.5-E08-fixed",
+		Name:   "etcd-3.5-E08-fixed",
+		Target: "etcd-3.5", Module: etcdServer, File: "mvcc/key_index.go", Hunt: in("tombstone"),
 		Summary: "A compaction of etcd 3.5.12 at the revision of a deletion keeps that deletion.",
-		Target:  "etcd-3.5",
-		Module:  etcdServer,
-		File:    "mvcc/key_index.go",
 		Anchor: `	genIdx, revIndex := ki.doCompact(atRev, available)
 
 	g := &ki.generations[genIdx]
@@ -48,7 +43,6 @@ var released = []Mutant{
 	}
 	g := &ki.generations[genIdx]
 `,
-		Hunt:       in("tombstone"),
 		Equivalent: "it fixes etcd-io/etcd #18089, as #18274 does in 3.5.16",
 	},
 }
