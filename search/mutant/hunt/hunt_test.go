@@ -99,14 +99,44 @@ func tried(t *testing.T, h *hunter, m mutant.Mutant, number, seeds int) result {
 }
 
 func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
-	h := newHunter(t, failing(3, 5, 7), failing(3))
-	r := tried(t, h, bug, 1, 10)
-	require.EqualValues(t, 5, r.Found, "seed 3 fails without the edit, too")
-	require.Equal(t, 5, r.Seeds)
-	require.Equal(t, []uint64{3}, r.Unconfirmed)
-	require.Equal(t, []string{"Reliable"}, r.Guarantees)
-	require.Equal(t, "a gap", r.Witness)
-	require.InDelta(t, 7, r.Seconds, 0.1, "five runs with the bug, and two without")
+	hangs := func(uint64) (verdict, error) {
+		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive,
+			Reasons: []linearizability.Reason{{Code: linearizability.ReasonCode(sim.TimeBudget)}}}}, nil
+	}
+	tries := 0
+	slowAtFirst := func(seed uint64) (verdict, error) {
+		if tries++; tries == 1 {
+			return tookTooLong(seed)
+		}
+		return failing()(seed)
+	}
+	reliable := []string{"Reliable"}
+	for _, row := range []struct {
+		name          string
+		with, without func(uint64) (verdict, error)
+		trial, seeds  int
+		want          result // each run takes a second
+	}{
+		{"a seed fails without the edit, too", failing(3, 5, 7), failing(3), 1, 10,
+			result{Found: 5, Seeds: 5, Unconfirmed: []uint64{3}, Guarantees: reliable, Witness: "a gap", Seconds: 5 + 2}},
+		{"a later trial has seeds of its own", failing(1_000_004), failing(), 2, 10, result{Found: 1_000_004, Seeds: 4, Guarantees: reliable, Seconds: 4 + 1}},
+		{"nothing fails", failing(), failing(), 1, 10, result{Seeds: 10, Seconds: 10}},
+		{"nothing is decided", undecidedFor("too quiet"), failing(), 1, 3, result{Seeds: 3, Inconclusive: 3, Seconds: 3,
+			Undecided: []undecided{{1, "too quiet"}, {2, "too quiet"}, {3, "too quiet"}}}},
+		{"a run never ends", hangs, failing(), 1, 1, result{Found: 1, Seeds: 1, Guarantees: []string{"(never ends)"}, Seconds: 1 + 1}},
+		{"a run never ends without the edit, too", hangs, hangs, 1, 1, result{Seeds: 1, Unconfirmed: []uint64{1}, Seconds: 1 + 1}},
+		{"a comparison that took too long is made again", failing(1), slowAtFirst, 1, 1,
+			result{Found: 1, Seeds: 1, Guarantees: reliable, Witness: "a gap", Seconds: 1 + 2}},
+		{"a run that took too long proves nothing", tookTooLong, failing(), 1, 1, result{Seeds: 1, Inconclusive: 1, Undecided: []undecided{{Seed: 1}}, Seconds: 1}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := tried(t, newHunter(t, row.with, row.without), bug, row.trial, row.seeds)
+			want := row.want
+			want.Mutant, want.Key, want.Hunt, want.Trial, want.First = r.Mutant, r.Key, r.Hunt, row.trial, r.First
+			want.Budget, want.Wall = row.seeds, r.Wall
+			require.Equal(t, want, r)
+		})
+	}
 }
 
 func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
@@ -119,60 +149,12 @@ func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
 	require.NotEqual(t, keyOf(bug), keyOf(other), "its results are not taken for those of the other")
 }
 
-func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
-	h := newHunter(t, failing(1_000_004), failing())
-	r := tried(t, h, bug, 2, 10)
-	require.EqualValues(t, 1_000_004, r.Found)
-	require.Equal(t, 4, r.Seeds)
-}
-
-func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
-	h := newHunter(t, undecidedFor("too quiet"), failing())
-	r := tried(t, h, bug, 1, 10)
-	require.Zero(t, r.Found)
-	require.Equal(t, 10, r.Seeds)
-	require.Equal(t, 10, r.Inconclusive)
-	require.Equal(t, 10, r.Budget)
-}
-
 func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
 	h := newHunter(t, failing(), failing())
 	h.options.time = 3 * time.Second
 	r := tried(t, h, bug, 1, 10)
 	require.Equal(t, 3, r.Seeds)
 	require.Equal(t, 3, r.Budget)
-}
-
-func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
-	hangs := func(uint64) (verdict, error) {
-		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive,
-			Reasons: []linearizability.Reason{{Code: linearizability.ReasonCode(sim.TimeBudget)}}}}, nil
-	}
-	r := tried(t, newHunter(t, hangs, failing()), bug, 1, 1)
-	require.EqualValues(t, 1, r.Found)
-	require.Equal(t, []string{"(never ends)"}, r.Guarantees)
-
-	r = tried(t, newHunter(t, hangs, hangs), bug, 1, 1)
-	require.Zero(t, r.Found, "it hangs without the edit, too")
-}
-
-func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
-	slow := true
-	without := func(uint64) (verdict, error) {
-		if slow {
-			slow = false
-			return tookTooLong(1)
-		}
-		return failing()(1)
-	}
-	r := tried(t, newHunter(t, failing(1), without), bug, 1, 1)
-	require.EqualValues(t, 1, r.Found)
-}
-
-func TestARunThatTookTooLongProvesNothing(t *testing.T) {
-	r := tried(t, newHunter(t, tookTooLong, failing()), bug, 1, 1)
-	require.Zero(t, r.Found)
-	require.Equal(t, 1, r.Inconclusive)
 }
 
 func TestARunThatCannotBeMadeIsAnError(t *testing.T) {

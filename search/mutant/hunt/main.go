@@ -183,20 +183,13 @@ func choose(o options) ([]mutant.Mutant, error) {
 	if o.only != "" {
 		var chosen []mutant.Mutant
 		for word := range strings.SplitSeq(o.only, ",") {
-			known := false
-			for _, m := range all {
-				if !isNamed(m.Name, word) {
-					continue
-				}
-				known = true
-				if !slices.ContainsFunc(chosen, func(c mutant.Mutant) bool { return c.Name == m.Name }) {
-					chosen = append(chosen, m)
-				}
-			}
-			if !known {
+			named := slices.DeleteFunc(slices.Clone(all), func(m mutant.Mutant) bool { return !isNamed(m.Name, word) })
+			if len(named) == 0 {
 				_, err := mutant.Find(word)
 				return nil, fmt.Errorf("--only: %w", err)
 			}
+			known := namesOf(chosen)
+			chosen = append(chosen, slices.DeleteFunc(named, func(m mutant.Mutant) bool { return slices.Contains(known, m.Name) })...)
 		}
 		all = chosen
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,12 +19,12 @@ import (
 
 // testedTarget returns the target to hunt in; nil for simrun's own scenarios.
 func (o options) testedTarget() *selfbuild.Tested {
-	for _, one := range selfbuild.AllTested() {
-		if one.Name == o.target {
-			return &one
-		}
+	all := selfbuild.AllTested()
+	i := slices.IndexFunc(all, func(t selfbuild.Tested) bool { return t.Name == o.target })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &all[i]
 }
 
 // testedAll hunts mutants in tests. A trial runs the test with its remaining seeds, until one fails
@@ -47,18 +48,14 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 		}
 	}
 	for _, m := range chosen {
-		for trial := range h.options.trials {
-			if trial < len(h.trials(m)) {
-				continue
-			}
-			r, err := h.testedTrial(ctx, binary, t.Test(m), m, trial+1)
+		for trial := len(h.trials(m)) + 1; trial <= h.options.trials; trial++ {
+			r, err := h.testedTrial(ctx, binary, t.Test(m), m, trial)
 			if err == nil {
-				err = h.results.add(r)
+				err = h.note(m, r)
 			}
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(h.stdout, "%s, trial %d: %s\n", m.Name, r.Trial, testedVerdict(r))
 		}
 	}
 	if h.options.table != "" {
@@ -172,13 +169,6 @@ func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first
 		ran.hashes[failure.Seed] = failure.Hash
 	}
 	return ran, nil
-}
-
-func testedVerdict(r result) string {
-	if r.Found == 0 {
-		return fmt.Sprintf("not found in %d seeds, %.0f s", r.Seeds, r.Seconds)
-	}
-	return fmt.Sprintf("seed %d, after %d seeds and %.0f s: %s", r.Found, r.Seeds, r.Seconds, r.Witness)
 }
 
 // testedHead precedes the table.

@@ -22,8 +22,7 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 	end := func(m mutant.Mutant, found, seeds uint64, witness string) error {
 		r := result{Mutant: m.Name, Key: keyOf(m), Trial: 1, First: 1, Budget: h.options.seeds, Together: all, Seeds: int(seeds), Found: found, Witness: witness, Seconds: seconds}
 		left = slices.DeleteFunc(left, func(other mutant.Mutant) bool { return other.Name == m.Name })
-		fmt.Fprintf(h.stdout, "%s, together with %d others: %s\n", m.Name, all-1, testedVerdict(r))
-		return h.results.add(r)
+		return h.note(m, r)
 	}
 	run := func(some []mutant.Mutant, first, last uint64) (testedOutcome, error) {
 		ran, err := h.testedRun(ctx, binary, test, strings.Join(namesOf(some), ","), first, last, h.options.time)

@@ -189,10 +189,16 @@ func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes 
 // text describes a trial's result.
 func (r result) text() string {
 	var words []string
-	if r.Found > 0 {
-		words = append(words, fmt.Sprintf("seed %d, the %s, breaks %s", r.Found, humanize.Ordinal(r.Seeds), strings.Join(r.Guarantees, ", ")))
-	} else {
+	switch {
+	case r.Found == 0:
 		words = append(words, fmt.Sprintf("nothing in %d seeds", r.Seeds))
+	case len(r.Guarantees) == 0:
+		words = append(words, fmt.Sprintf("seed %d, the %s: %s", r.Found, humanize.Ordinal(r.Seeds), r.Witness))
+	default:
+		words = append(words, fmt.Sprintf("seed %d, the %s, breaks %s", r.Found, humanize.Ordinal(r.Seeds), strings.Join(r.Guarantees, ", ")))
+	}
+	if r.Together > 1 {
+		words = append(words, fmt.Sprintf("together with %d others", r.Together-1))
 	}
 	if r.NoEffect {
 		words = append(words, noEffect)
