@@ -9,7 +9,7 @@ import (
 // readBlock judges Initial and InitialEnd. It sets the RV that the stream starts from
 // and returns the index of the first event after the block, the initial events.
 func (w *walk) readBlock() int {
-	w.found.judged.Blocks++
+	w.findings.judged.Blocks++
 	if w.stream.Watch().MayMark() {
 		for i := range w.stream.Events {
 			if e := &w.stream.Events[i]; e.InitialEnd && e.Type == model.Bookmark {

@@ -2,22 +2,9 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// judgeGets judges the gets with a resourceVersion: the object returned must have
-// been stored at some revision that is fresh enough. Gets without one are judged
-// with the writes, for Linearizable.
-func judgeGets(f *facts, out *findings) {
-	for op := range model.Each(f.history.Operations) {
-		if op.Kind != model.Get || op.RV == model.RVUnset || op.Lost() {
-			continue
-		}
-		switch op.Err {
-		case model.OK:
-			f.judgeGot(op, out)
-		case model.NotFound:
-			f.judgeAbsent(op, out)
-		}
-	}
-}
+// The gets with a resourceVersion: the object returned must have been stored at some
+// revision that is fresh enough. Gets without one are judged with the writes, for
+// Linearizable.
 
 // judgeGot judges a get that returned an object.
 func (f *facts) judgeGot(op *model.Operation, out *findings) {

@@ -9,22 +9,31 @@ import (
 // judgeReads judges the gets with a resourceVersion, every list, and every page of
 // one.
 func judgeReads(f *facts, out *findings) {
-	judgeGets(f, out)
 	for op := range model.Each(f.history.Operations) {
-		if op.Kind != model.List || op.Lost() || op.Err != model.OK {
-			continue
+		switch {
+		case op.Lost():
+		case op.Kind == model.List && op.Err == model.OK:
+			f.judgeList(op, out)
+		case op.Kind == model.Get && op.RV != model.RVUnset && op.Err == model.OK:
+			f.judgeGot(op, out)
+		case op.Kind == model.Get && op.RV != model.RVUnset && op.Err == model.NotFound:
+			f.judgeAbsent(op, out)
 		}
-		p, known := f.pages.of(op)
-		if !known {
-			out.undecided(HistoryIncomplete, "%s continues a list that is not in the history", op.Describe())
-			continue
-		}
-		f.judgeListState(op, p, out)
-		if op.Continues == 0 {
-			f.judgeListFreshness(op, out)
-		} else {
-			f.judgePageRV(op, p, out)
-		}
+	}
+}
+
+// judgeList judges a list or page that was returned.
+func (f *facts) judgeList(op *model.Operation, out *findings) {
+	p, known := f.pages.of(op)
+	if !known {
+		out.undecided(HistoryIncomplete, "%s continues a list that is not in the history", op.Describe())
+		return
+	}
+	f.judgeListState(op, p, out)
+	if op.Continues == 0 {
+		f.judgeListFreshness(op, out)
+	} else {
+		f.judgePageRV(op, p, out)
 	}
 }
 
@@ -117,13 +126,9 @@ func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
 	if len(differences) == 0 {
 		return
 	}
-	guarantee := ExactState
-	if op.Continues != 0 || op.HasMore {
-		for _, d := range differences {
-			if d.Flaw == Missing || d.Flaw == Doubled || d.Flaw == Foreign {
-				guarantee = Paged
-			}
-		}
+	guarantee, flaws := ExactState, []Flaw{Missing, Doubled, Foreign}
+	if paged := op.Continues != 0 || op.HasMore; paged && slices.ContainsFunc(differences, func(d Difference) bool { return slices.Contains(flaws, d.Flaw) }) {
+		guarantee = Paged
 	}
 	out.violate(guarantee, wrongState, about(op, rvs(differences)...).want(op.ResultRV).differing(differences...))
 }

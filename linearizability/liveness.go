@@ -49,8 +49,8 @@ func (w *walk) judged() bool {
 // flows reports whether events were still arriving when the stream ended: large ones take
 // time on the wire, and a large initial state of them more than the delivery bound.
 func (w *walk) flows() bool {
-	for i := len(w.stream.Events) - 1; i >= 0; i-- {
-		if event := &w.stream.Events[i]; event.IsData() {
+	for _, event := range slices.Backward(w.stream.Events) {
+		if event.IsData() {
 			return w.facts.endOf(w.stream)-event.Time < answerBound.Nanoseconds()
 		}
 	}
@@ -71,7 +71,7 @@ func (w *walk) judgeDelivered() {
 	if !w.judged() {
 		return
 	}
-	w.found.judged.Delivered++
+	w.findings.judged.Delivered++
 	if w.partial {
 		w.violate(Delivered, blockUnfinished, onStream(w.stream).at(w.facts.endOf(w.stream)))
 		return

@@ -13,7 +13,7 @@ func walkStreams(f *facts) []*walk {
 	selections, arrived := selections{facts: f}, []int(nil)
 	for i := range f.history.Streams {
 		s := &f.history.Streams[i]
-		w := &walk{facts: f, stream: s, found: findings{most: f.config.ViolationsPerSource}}
+		w := &walk{facts: f, stream: s, findings: findings{most: f.config.ViolationsPerSource}}
 		walks[i] = w
 		if s.Err == model.OK {
 			// The walks share one buffer, one after the other.
@@ -28,7 +28,7 @@ func walkStreams(f *facts) []*walk {
 // judgeStreams reports the findings of each stream by itself.
 func judgeStreams(f *facts, out *findings) {
 	for _, w := range f.walks {
-		out.add(&w.found)
+		out.add(&w.findings)
 		w.judgeMarkOverdue(out)
 	}
 }
@@ -39,8 +39,7 @@ func judgeStreams(f *facts, out *findings) {
 type walk struct {
 	facts  *facts
 	stream *model.Stream
-	// found are the findings about the stream.
-	found findings
+	findings
 
 	// start is the RV that the stream starts from: the requested one, or that of the
 	// initial block.
@@ -72,7 +71,7 @@ type walk struct {
 }
 
 // broken reports whether some guarantee was found broken.
-func (w *walk) broken() bool { return len(w.found.violations) > 0 }
+func (w *walk) broken() bool { return len(w.violations) > 0 }
 
 // events returns the events of the stream. Without a cache those after an ERROR do not count:
 // Kubernetes' etcd3 store may still send pending events, and documents it (watcher.go,
@@ -314,11 +313,6 @@ func (w *walk) reportPromised() {
 			w.violate(Reliable, promisedEvent, onStream(w.stream, w.owed[k].RV).owing(&w.owed[k]))
 		}
 	}
-}
-
-// violate records a violation.
-func (w *walk) violate(guarantee *Guarantee, code *Code, witness Witness) {
-	w.found.violate(guarantee, code, witness)
 }
 
 // at returns a witness for one event of the stream.

@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"math"
+	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -161,12 +162,7 @@ func (w *walk) isState(objects []*model.Object, rv int64) ([]Difference, bool) {
 		}
 	}
 	differences := compareStates(w.facts.store.List(w.stream.Scope, w.stream.Selector, rv), objects)
-	for _, d := range differences {
-		if d.Flaw != Altered {
-			return nil, false
-		}
-	}
-	return differences, true
+	return differences, !slices.ContainsFunc(differences, func(d Difference) bool { return d.Flaw != Altered })
 }
 
 // isPartialBlock reports whether a stream that ended early had delivered, by its first size
