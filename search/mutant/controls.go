@@ -33,8 +33,7 @@ var controls = []Mutant{
 		Equivalent:  "convertToWatchEvent sets it as well, to the same value",
 	},
 	{
-		Name:   "control-relist",
-		Target: "kubernetes", Module: clientGo, File: reflectorFile,
+		Name: "control-relist", Target: "kubernetes", Module: clientGo, File: reflectorFile,
 		Hunt:        []string{"--scenario", "minute", "--faults", "watch-break,reset,compaction"},
 		Summary:     "The reflector lists from any state instead of one not older than what it had seen.",
 		Anchor:      "		return \"0\"\n	}\n	return r.lastSyncResourceVersion\n",
@@ -56,14 +55,9 @@ var controls = []Mutant{
 	},
 	{
 		Name: "control-deliver", Target: "cacher", Module: watchsim, File: "cacher/watcher.go", Hunt: in("crowd"),
-		Summary: "A watch that has ended may deliver one more event if its client has room.",
-		Anchor: `	select {
-	case <-w.done:
-		return false
-	default:
-	}
-	select { // a send`,
-		Replacement: `	select { // a send`,
+		Summary:     "A watch that has ended may deliver one more event if its client has room.",
+		Anchor:      "	select {\n	case <-w.done:\n		return false\n	default:\n	}\n	select { // a send",
+		Replacement: "	select { // a send",
 		Equivalent:  "a watch delivers nothing after it has skipped an event",
 	},
 	{

@@ -337,8 +337,7 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "fix-finding-42", File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
 		Summary: "The namespace controller deletes Jobs while pods remain.",
-		Anchor: `delaying deletion of other resources", "namespace", namespace)
-`,
+		Anchor:  "delaying deletion of other resources\", \"namespace\", namespace)\n",
 		Replacement: `delaying deletion of other resources", "namespace", namespace)
 			jobsGVR := schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 			if _, hasJobs := groupVersionResources[jobsGVR]; hasJobs {

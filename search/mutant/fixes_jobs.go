@@ -104,8 +104,7 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 		Anchor:  "	suspendCondChanged := false\n", Replacement: "	suspendCondChanged, failureTargetAdded := false, false\n",
 		More: []Edit{
 			{
-				Anchor: `			// pod finalizers or pods that are not in the informer's cache yet.
-`,
+				Anchor: "			// pod finalizers or pods that are not in the informer's cache yet.\n",
 				Replacement: `			// pod finalizers or pods that are not in the informer's cache yet.
 			if jobCtx.finishedCondition.Type == batch.JobFailureTarget && (satisfiedExpectations || jobCtx.finishedCondition.Reason == batch.JobReasonPodFailurePolicy) {
 				job.Status.Conditions = append(job.Status.Conditions, *jobCtx.finishedCondition)

@@ -97,33 +97,24 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	{
 		Name: "cacher-lost-wake", Source: "a lost wake-up", File: "cacher/watcher.go", Hunt: in("reinit"),
 		Summary: "A watch that was woken while running goes to sleep without checking, and skips what it was woken for.",
-		Anchor: `		case w.wakeUpTo > w.cursor:
-			w.mu.Unlock()
-`,
-		Replacement: "",
+		Anchor:  "		case w.wakeUpTo > w.cursor:\n			w.mu.Unlock()\n", Replacement: "",
 	},
 	{
-		Name:   "cacher-trigger-previous",
-		Source: "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe, in our cacher",
-		File:   "cacher/watchers.go", Hunt: in("calm"),
+		Name: "cacher-trigger-previous", File: "cacher/watchers.go", Hunt: in("calm"),
+		Source:  "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe, in our cacher",
 		Summary: "Watches of one node get pods that are on it, but not those that leave it.",
 		Anchor:  "	states := [2]*element{e.after, e.before}\n", Replacement: "	states := [2]*element{e.after, nil}\n",
 	},
 	{
 		Name: "cacher-stale-consistent", Source: "kubernetes/kubernetes, KEP-2340, in our cacher",
 		File: "cacher/list.go", Hunt: in("calm"), Budget: 60,
-		Summary: "A consistent list does not ask etcd for its current revision.",
-		Anchor: `	if plan.consistent {
-		var err error
-`,
-		Replacement: `	if plan.consistent && rv != 0 {
-		var err error
-`,
+		Summary:     "A consistent list does not ask etcd for its current revision.",
+		Anchor:      "	if plan.consistent {\n		var err error\n",
+		Replacement: "	if plan.consistent && rv != 0 {\n		var err error\n",
 	},
 	{
-		Name:   "cacher-survivors",
-		Source: "kubernetes/kubernetes, the reason for terminateAllWatchers in startCaching, in our cacher",
-		File:   "cacher/ingest.go", Hunt: in("reinit"),
+		Name: "cacher-survivors", File: "cacher/ingest.go", Hunt: in("reinit"),
+		Source:  "kubernetes/kubernetes, the reason for terminateAllWatchers in startCaching, in our cacher",
 		Summary: "Watches are not ended when the cache reinitialises, and miss what happened in between.",
 		Anchor:  "		c.watchers.endAll()\n", Replacement: "",
 	},

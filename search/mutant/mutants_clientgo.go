@@ -35,14 +35,7 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		Name: "D01", Source: "kubernetes/kubernetes #59848, fixed for one process by #83520 in client-go 0.18",
 		File: reflectorFile, Hunt: in("pair"),
 		Summary: "The reflector relists from any state that the server has, however old, instead of one not older than it had seen.",
-		Anchor: `		return ""
-	}
-	return r.lastSyncResourceVersion
-`,
-		Replacement: `		return ""
-	}
-	return "0"
-`,
+		Anchor:  "		return \"\"\n	}\n	return r.lastSyncResourceVersion\n", Replacement: "		return \"\"\n	}\n	return \"0\"\n",
 	},
 	{
 		Name: "C01-reflector", Source: "kubernetes/kubernetes #76624: what a deletion without an object came to",
@@ -72,9 +65,8 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		Replacement: "				if (propagateRVFromStart && false) || eventReceivedBesidesAdded {\n",
 	},
 	{
-		Name:    "k8s-115658",
+		Name: "k8s-115658", File: controllerFile,
 		Source:  "kubernetes/kubernetes #115658, fixed by #115620 in client-go 0.27, for objects that were in the queue alone",
-		File:    controllerFile,
 		Summary: "A relist does not remove objects that it lacks, so that an informer keeps objects deleted while its watch was down.",
 		Anchor: `	if err := clientState.Replace(info.Objects, info.ResourceVersion); err != nil {
 		return err
@@ -90,16 +82,9 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	{
 		Name: "k8s-90581", Source: "kubernetes/kubernetes #90581, fixed by #90825 in client-go 0.19", File: queueFile,
 		Summary: "The queue of an informer is closed without its lock, so that a waiting consumer may miss it.",
-		Anchor: `	f.lock.Lock()
-	defer f.lock.Unlock()
-	f.closed = true
-`,
-		Replacement: "	f.closed = true\n",
+		Anchor:  "	f.lock.Lock()\n	defer f.lock.Unlock()\n	f.closed = true\n", Replacement: "	f.closed = true\n",
 		More: []Edit{{
-			Anchor: `	f.lock.Lock()
-	defer f.lock.Unlock()
-	return f.closed
-`,
+			Anchor:      "	f.lock.Lock()\n	defer f.lock.Unlock()\n	return f.closed\n",
 			Replacement: "	return f.closed\n",
 		}},
 	},

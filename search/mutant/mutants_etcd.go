@@ -21,11 +21,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	{
 		Name: "E01", Source: "etcd-io/etcd #15220, fixed by #15237 in 3.5.8", File: watchableStoreFile, Hunt: in("reinit"),
 		Summary: "Progress is reported for watches that have not been sent everything yet.",
-		Anchor: `		if _, ok := s.synced.watchers[w]; !ok {
-			return false
-		}
-`,
-		Replacement: "",
+		Anchor:  "		if _, ok := s.synced.watchers[w]; !ok {\n			return false\n		}\n", Replacement: "",
 	},
 	{
 		Name: "E02", Source: "etcd-io/etcd #17507, fixed by #17557 in 3.5.13",
@@ -41,18 +37,10 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name: "E05", Source: "etcd-io/etcd #15271, fixed by #15492 in 3.5.8", File: watchableStoreFile, Hunt: in("storm"),
-		Summary: "A synced watch does not record what it was sent, and gets all of it again after its member has applied a snapshot.",
-		Anchor: `		w.minRev = rev + 1
-	}
-	s.addVictim(victim)
-`,
-		Replacement: `		if w.victim {
-			w.minRev = rev + 1
-		}
-	}
-	s.addVictim(victim)
-`,
-		Unseen: "rare: it takes three members that keep few log entries after a snapshot, one of them down while more are written, and a watch on that one",
+		Summary:     "A synced watch does not record what it was sent, and gets all of it again after its member has applied a snapshot.",
+		Anchor:      "		w.minRev = rev + 1\n	}\n	s.addVictim(victim)\n",
+		Replacement: "		if w.victim {\n			w.minRev = rev + 1\n		}\n	}\n	s.addVictim(victim)\n",
+		Unseen:      "rare: it takes three members that keep few log entries after a snapshot, one of them down while more are written, and a watch on that one",
 	},
 	{
 		Name: "E06", Source: "etcd-io/etcd #15248, fixed in 3.5.8",
@@ -62,12 +50,10 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	},
 	{
 		Name: "E07", Source: "etcd-io/etcd #17529, fixed in 3.5.13", File: watchableStoreFile, Hunt: in("storm"),
-		Summary: "A watch whose channel was too full to report a compaction silently skips the gap.",
-		Anchor: `		if w.minRev < compactionRev {
-			// Skip`,
-		Replacement: `		if w.minRev < compactionRev && w.victim {
-			// Skip`,
-		Unseen: "missing workload: 128 responses of one watch have to wait on a stream while another begins on it below a compaction; a client here has one resource",
+		Summary:     "A watch whose channel was too full to report a compaction silently skips the gap.",
+		Anchor:      "		if w.minRev < compactionRev {\n			// Skip",
+		Replacement: "		if w.minRev < compactionRev && w.victim {\n			// Skip",
+		Unseen:      "missing workload: 128 responses of one watch have to wait on a stream while another begins on it below a compaction; a client here has one resource",
 	},
 	{
 		Name: "E08", Source: "etcd-io/etcd #18089, fixed by #18274 in 3.5.16", File: keyIndexFile, Hunt: in("tombstone"),
@@ -108,23 +94,14 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		Name: "resume-start", Source: "etcd-io/etcd, the reason for nextRev in the client",
 		Target: "kubernetes", Module: etcdClient, File: clientWatchFile,
 		Summary: "After a reconnect the client watches from where the watch originally began.",
-		Anchor: `			ws.initReq.rev = nextRev
-
-`,
-		Replacement: `			_ = nextRev
-
-`,
+		Anchor:  "			ws.initReq.rev = nextRev\n\n", Replacement: "			_ = nextRev\n\n",
 	},
 	{
 		Name: "resume-now", Source: "etcd-io/etcd, the reason for nextRev in the client",
 		Module: etcdClient, File: clientWatchFile, Budget: 200,
-		Summary: "After a reconnect the client watches from etcd's current revision.",
-		Anchor: `		ws.id = InvalidWatchID
-		w.resuming = append(w.resuming, ws)
-`,
-		Replacement: `		ws.id, ws.initReq.rev = InvalidWatchID, 0
-		w.resuming = append(w.resuming, ws)
-`,
+		Summary:     "After a reconnect the client watches from etcd's current revision.",
+		Anchor:      "		ws.id = InvalidWatchID\n		w.resuming = append(w.resuming, ws)\n",
+		Replacement: "		ws.id, ws.initReq.rev = InvalidWatchID, 0\n		w.resuming = append(w.resuming, ws)\n",
 	},
 	{
 		Name: "etcd-13766", Source: "etcd-io/etcd #13766, in 3.5.0, fixed in 3.5.3", File: serverFile, Hunt: in("storm"),
@@ -140,9 +117,8 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		Replacement: "	r.trk.Progress[r.id].MaybeUpdate(li)\n	r.maybeCommit()\n	return true\n",
 	},
 	{
-		Name:   "raft-early-read",
-		Source: "etcd-io/raft, the reason for committedEntryInCurrentTerm; section 6.4 of Ongaro's thesis",
-		Module: etcdRaft, File: raftFile, Hunt: in("quorum"),
+		Name: "raft-early-read", Module: etcdRaft, File: raftFile, Hunt: in("quorum"),
+		Source:      "etcd-io/raft, the reason for committedEntryInCurrentTerm; section 6.4 of Ongaro's thesis",
 		Summary:     "A new leader serves reads before it knows what its predecessor has committed.",
 		Anchor:      "		if !r.committedEntryInCurrentTerm() {\n			r.pendingReadIndexMessages",
 		Replacement: "		if !r.committedEntryInCurrentTerm() && r.Term == 0 {\n			r.pendingReadIndexMessages",
@@ -161,22 +137,15 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	{
 		Name: "batch-rest", Source: "etcd-io/etcd, the reason for moreRev in syncWatchers",
 		File: watchableStoreFile, Hunt: in("storm"),
-		Summary: "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then only new ones.",
-		Anchor: `		if eb.moreRev != 0 {
-			w.minRev = eb.moreRev
-		}
-
-		if w.send(`,
-		Replacement: `		eb.moreRev = 0
-		if w.send(`,
+		Summary:     "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then only new ones.",
+		Anchor:      "		if eb.moreRev != 0 {\n			w.minRev = eb.moreRev\n		}\n\n		if w.send(",
+		Replacement: "		eb.moreRev = 0\n		if w.send(",
 	},
 	{
 		Name: "kine-compacted", Source: "k3s-io/kine #238, fixed in 0.11; khenidak/london #4; in etcd",
 		File: watcherGroupFile, Hunt: in("compact-reconnect"),
 		Summary: "A watch from a compacted revision is sent what is left instead of being refused.",
-		Anchor: `		if w.minRev < compactRev {
-			select {
-`,
+		Anchor:  "		if w.minRev < compactRev {\n			select {\n",
 		Replacement: `		if w.minRev < compactRev {
 			w.minRev = compactRev
 		}
@@ -187,9 +156,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 	{
 		Name: "kine-676", Source: "k3s-io/kine #676 and #3, in etcd", File: txnFile,
 		Summary: "A list reports a revision newer than its read, so that it and a watch from there lack the writes in between.",
-		Anchor: `	return tr.rangeKeys(ctx, key, end, tr.Rev(), ro)
-}
-`,
+		Anchor:  "	return tr.rangeKeys(ctx, key, end, tr.Rev(), ro)\n}\n",
 		Replacement: `	if r, err = tr.rangeKeys(ctx, key, end, tr.Rev(), ro); err == nil && ro.Rev <= 0 {
 		tr.s.revMu.RLock()
 		r.Rev = tr.s.currentRev
@@ -211,9 +178,7 @@ var etcdMutants = of("", etcdServer, []Mutant{
 `,
 		Replacement: "",
 		More: []Edit{{
-			Anchor: `	t.backend.readTx.Lock()
-	t.unsafeCommit(stop)
-`,
+			Anchor: "	t.backend.readTx.Lock()\n	t.unsafeCommit(stop)\n",
 			Replacement: `	if t.backend.hooks != nil {
 		t.backend.hooks.OnPreCommitUnsafe(t)
 	}

@@ -31,14 +31,14 @@ var guaranteeMutants = of("", apiserver, []Mutant{
 		Anchor:  "	return object.DeepCopyObject()\n", Replacement: "	return object\n",
 	},
 	{
-		Name:   "unsynced",
-		Module: etcdServer, File: logFile, Hunt: append(in("minute"), "--faults", "power-loss"), Budget: 60,
+		Name: "unsynced", Module: etcdServer, File: logFile, Hunt: append(in("minute"), "--faults", "power-loss"),
+		Budget:  60,
 		Summary: "etcd acknowledges writes that its log has not synced.",
 		Anchor:  "	err := fileutil.Fdatasync(w.tail().File)\n", Replacement: "	var err error\n",
 	},
 	{
-		Name:   "wall-clock",
-		Target: "kubernetes", File: cacherFile, Hunt: append(in("idle"), "--faults", "clock-jump"), Budget: 60,
+		Name: "wall-clock", Target: "kubernetes", File: cacherFile, Hunt: append(in("idle"), "--faults", "clock-jump"),
+		Budget:  60,
 		Summary: "The cacher schedules bookmarks by the wall clock.",
 		Anchor:  "		createTime:        clock.Now(),\n", Replacement: "		createTime:        clock.Now().Round(0),\n",
 	},

@@ -185,14 +185,10 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 `,
 	},
 	{
-		Name:   "trigger-previous",
-		Source: "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe",
-		File:   cacherFile, Hunt: in("calm"),
-		Summary: "Watches of one node get pods that are on it, but not those that leave it.",
-		Anchor: `	if result[0] != prevTriggerValue {
-		result = append(result, prevTriggerValue)
-	}
-`,
+		Name: "trigger-previous", File: cacherFile, Hunt: in("calm"),
+		Source:      "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe",
+		Summary:     "Watches of one node get pods that are on it, but not those that leave it.",
+		Anchor:      "	if result[0] != prevTriggerValue {\n		result = append(result, prevTriggerValue)\n	}\n",
 		Replacement: "	_ = prevTriggerValue\n",
 	},
 	{
@@ -204,10 +200,8 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 	},
 	{
 		Name: "old-snapshots", Source: "kubernetes/kubernetes, KEP-4988", File: cacheStorageFile, Hunt: in("reinit"),
-		Summary: "Snapshots from before the cache reinitialised are kept, and answer for the time in between.",
-		Anchor: `		w.snapshots.Reset()
-		if w.snapshottingEnabled.Load() {
-`,
+		Summary:     "Snapshots from before the cache reinitialised are kept, and answer for the time in between.",
+		Anchor:      "		w.snapshots.Reset()\n		if w.snapshottingEnabled.Load() {\n",
 		Replacement: "		if w.snapshottingEnabled.Load() {\n",
 	},
 	{

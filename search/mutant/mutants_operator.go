@@ -17,17 +17,15 @@ const (
 // operatorMutants are mistakes of several real operators, made in the example operator.
 var operatorMutants = of(operator, operatorModule, []Mutant{
 	{
-		Name:    "OP01",
+		Name: "OP01", File: releaseFile,
 		Source:  "instaclustr/cassandra-operator #402, datastax/cass-operator #412, pravega/zookeeper-operator #312, rabbitmq/cluster-operator #648",
-		File:    releaseFile,
 		Summary: "An operator releases the volumes of a database because its cache says that one of the same name is terminating.",
 		Anchor:  "	if r.ReleaseByName {\n", Replacement: "	if true || r.ReleaseByName {\n",
 		More: []Edit{{File: reconcileFile, Anchor: "!isFor(object, database) && !r.ReleaseByName", Replacement: "false && !isFor(object, database)"}},
 	},
 	{
-		Name:        "OP03",
+		Name: "OP03", File: reconcileFile,
 		Source:      "instaclustr/cassandra-operator #398, Orange-OpenSource/casskop #342, rabbitmq/cluster-operator #758",
-		File:        reconcileFile,
 		Summary:     "An operator releases the volumes of a database only if it observes it terminating.",
 		Anchor:      "		_, err := r.release(ctx, request.NamespacedName)\n		return ctrl.Result{}, err\n",
 		Replacement: "		return ctrl.Result{}, nil\n",

@@ -29,10 +29,7 @@ var storageMutants = of("", apiserver, []Mutant{
 				logWatchChannelErr(err)
 				// sendError doesn't guarantee that no more items will be put into resultChan.
 `,
-		Replacement: `			if err != nil {
-				logWatchChannelErr(err)
-				continue
-`,
+		Replacement: "			if err != nil {\n				logWatchChannelErr(err)\n				continue\n",
 	},
 	{
 		Name: "same-key", Source: "kubernetes/kubernetes, the reason for the zero byte in PrepareContinueToken",
@@ -50,9 +47,7 @@ var storageMutants = of("", apiserver, []Mutant{
 		Anchor: `	case err == etcdrpc.ErrCompacted:
 		return errors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 `,
-		Replacement: `	case err == etcdrpc.ErrCompacted:
-		return err
-`,
+		Replacement: "	case err == etcdrpc.ErrCompacted:\n		return err\n",
 	},
 	{
 		Name: "k8s-35415", Source: "kubernetes/kubernetes #35415, October 2016", File: etcd3Store,
@@ -138,9 +133,8 @@ var storageMutants = of("", apiserver, []Mutant{
 		Replacement: "	if opts.ResourceVersion == \"\" && !c.cacher.Ready() {\n		// If resourceVersion is not specified, serve it from underlying\n",
 	},
 	{
-		Name:   "k8s-stale-list",
-		Source: "kubernetes/kubernetes, the reproduction stale-list of its storage correctness suite",
-		Target: "kubernetes", File: watchCacheFile,
+		Name: "k8s-stale-list", Target: "kubernetes", File: watchCacheFile,
+		Source:      "kubernetes/kubernetes, the reproduction stale-list of its storage correctness suite",
 		Summary:     "A list of the newest state is served from the cache, however stale.",
 		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
 		Replacement: "		if opts.ResourceVersion == \"\" && listRV > 0 {\n			return w.waitAndListConsistent(",

@@ -23,13 +23,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	{
 		Name: "stopped-watcher", Source: "kubernetes/kubernetes #38670", File: watcherFile, Hunt: in("crowd"),
 		Summary: "A watcher that is stopped while its client does not read waits for the client forever.",
-		Anchor: `		sentAt = c.clock.Now()
-	case <-c.done:
-	}
-`,
-		Replacement: `		sentAt = c.clock.Now()
-	}
-`,
+		Anchor:  "		sentAt = c.clock.Now()\n	case <-c.done:\n	}\n", Replacement: "		sentAt = c.clock.Now()\n	}\n",
 	},
 	{
 		Name: "undrained", Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
@@ -45,9 +39,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 	select {
 	case c.result <- *watchEvent:
 `,
-		Replacement: `	select {
-	case c.result <- *watchEvent:
-`,
+		Replacement: "	select {\n	case c.result <- *watchEvent:\n",
 	},
 	{
 		Name: "k8s-122805", Source: "kubernetes/kubernetes #122805, January 2024", File: cacherFile,
@@ -110,9 +102,8 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		Replacement: "	if pretimeoutTime := c.deadline.Add(-2 * time.Second); pretimeoutTime.Before(heartbeatTime) && c.stopped {\n",
 	},
 	{
-		Name:   "interval-overrun",
-		Source: "kubernetes/kubernetes, the reason for indexValidator in historyCacheIntervalSource",
-		File:   intervalFile, Hunt: in("growth"),
+		Name: "interval-overrun", File: intervalFile, Hunt: in("growth"),
+		Source:      "kubernetes/kubernetes, the reason for indexValidator in historyCacheIntervalSource",
 		Summary:     "A watch that reads the window more slowly than it is overwritten continues with the events that replaced it.",
 		Anchor:      "	if valid := s.indexValidator(s.startIndex); !valid {\n",
 		Replacement: "	if valid := s.indexValidator(s.startIndex); !valid && s.startIndex < 0 {\n",

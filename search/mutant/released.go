@@ -4,8 +4,8 @@ package mutant
 // into other binaries than the project's own.
 var released = []Mutant{
 	{
-		Name:   "kubernetes-0.26-A01-fixed",
-		Target: "kubernetes-0.26", Module: apiserver, File: cacherFile, Hunt: in("reinit"),
+		Name: "kubernetes-0.26-A01-fixed", Target: "kubernetes-0.26", Module: apiserver, File: cacherFile,
+		Hunt:    in("reinit"),
 		Summary: "A watch of Kubernetes 0.26 checks once more that the cache is ready, while holding the lock for registering.",
 		Anchor: `	func() {
 		c.Lock()
@@ -23,13 +23,10 @@ var released = []Mutant{
 		Equivalent: "it fixes kubernetes/kubernetes #116122, as #116172 does in 1.27",
 	},
 	{
-		Name:   "etcd-3.5-E08-fixed",
-		Target: "etcd-3.5", Module: etcdServer, File: "mvcc/key_index.go", Hunt: in("tombstone"),
+		Name: "etcd-3.5-E08-fixed", Target: "etcd-3.5", Module: etcdServer, File: "mvcc/key_index.go",
+		Hunt:    in("tombstone"),
 		Summary: "A compaction of etcd 3.5.12 at the revision of a deletion keeps that deletion.",
-		Anchor: `	genIdx, revIndex := ki.doCompact(atRev, available)
-
-	g := &ki.generations[genIdx]
-`,
+		Anchor:  "	genIdx, revIndex := ki.doCompact(atRev, available)\n\n	g := &ki.generations[genIdx]\n",
 		Replacement: `	genIdx, revIndex := ki.doCompact(atRev, available)
 
 	if genIdx > 0 {
