@@ -50,31 +50,20 @@ func TestBranchingGoesBackToRareStates(t *testing.T) {
 	require.GreaterOrEqual(t, len(failed.Branches), 2)
 }
 
-// TestARunThatIsNotJudgedHasTheVerdictOfItsEnd invents a default run and two that deviate from it
-// and end their windows like it.
+// TestARunThatIsNotJudgedHasTheVerdictOfItsEnd has runs that end their windows alike.
 func TestARunThatIsNotJudgedHasTheVerdictOfItsEnd(t *testing.T) {
-	made := func(failed bool, deviated Outcome) Result {
-		choices := []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 7}}
-		deviated.End, deviated.Explored = 5, sim.Explored{Choices: choices, State: 9}
-		result := searched(t, NewExhaustive(1, 1), oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
-			if len(a.Deviations) > 0 {
-				return deviated, nil
-			}
-			return Outcome{Failed: failed, End: 5, Explored: deviated.Explored}, nil
-		}))
-		require.Equal(t, 3, result.Runs)
-		return result
-	}
-	result := made(true, Outcome{Unjudged: true})
+	explored := sim.Explored{Choices: []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 7}}, State: 9}
+	passed, failed := Outcome{End: 5, Explored: explored}, Outcome{Failed: true, End: 5, Explored: explored}
+	result, _ := invented(t, failed, Outcome{Unjudged: true, End: 5, Explored: explored})
 	require.Equal(t, 3, result.Failed)
 	require.Equal(t, 2, result.Unjudged)
 	require.NotEmpty(t, result.Exhausted)
 
-	result = made(false, Outcome{Failed: true})
+	result, _ = invented(t, passed, failed)
 	require.Equal(t, 2, result.Misjudged, "it was judged all the same, and failed")
 	require.Empty(t, result.Exhausted)
 
-	result = made(false, Outcome{})
+	result, _ = invented(t, passed, passed)
 	require.Equal(t, 2, result.Again)
 	require.Zero(t, result.Misjudged)
 	require.NotEmpty(t, result.Exhausted)

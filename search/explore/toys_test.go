@@ -336,41 +336,44 @@ func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 	require.Empty(t, result.Exhausted)
 }
 
-// TestContradictionsAreNotExhaustion invents runs that a hash of their state does not distinguish.
+// invented searches a default run, and two that deviate from it once.
+func invented(t *testing.T, plain, deviated Outcome) (Result, *Exhaustive) {
+	t.Helper()
+	strategy := NewExhaustive(1, 1)
+	result := searched(t, strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
+		if len(a.Deviations) > 0 {
+			return deviated, nil
+		}
+		return plain, nil
+	}))
+	require.Equal(t, 3, result.Runs)
+	return result, strategy
+}
+
+// TestContradictionsAreNotExhaustion has runs that a hash of their state does not distinguish.
 func TestContradictionsAreNotExhaustion(t *testing.T) {
 	choice := sim.Choice{Kind: sim.KindPoint, Alternatives: 2, State: 7}
 	later := sim.Choice{Kind: sim.KindPick, Alternatives: 2, State: 8}
-	made := func(second Outcome) (Result, *Exhaustive) {
-		strategy := NewExhaustive(1, 1)
-		result := searched(t, strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
-			if len(a.Deviations) > 0 {
-				return second, nil
-			}
-			return Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}, nil
-		}))
-		require.Equal(t, 3, result.Runs)
-		return result, strategy
-	}
-	alike := Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}
-	result, _ := made(alike)
+	plain := Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}
+	result, _ := invented(t, plain, plain)
 	require.Equal(t, "every schedule there is", result.Exhausted)
 
-	elsewhere := alike
+	elsewhere := plain
 	elsewhere.Explored.State = 10
-	result, strategy := made(elsewhere)
+	result, strategy := invented(t, plain, elsewhere)
 	require.Positive(t, strategy.Strays, "state 8 led to 9 once, and to 10")
 	require.Equal(t, Stray{Run: 1, Before: 0, Decision: 1}, strategy.FirstStray)
 	require.Empty(t, result.Exhausted)
 
-	lost := alike
+	lost := plain
 	lost.Explored.Choices = []sim.Choice{{Kind: sim.KindPoint, Alternatives: 2, State: 6}, later}
-	result, strategy = made(lost)
+	result, strategy = invented(t, plain, lost)
 	require.Equal(t, 1, strategy.Lost, "the first decision was not met again")
 	require.Empty(t, result.Exhausted)
 
-	otherwise := alike
+	otherwise := plain
 	otherwise.History = 2
-	result, strategy = made(otherwise)
+	result, strategy = invented(t, plain, otherwise)
 	require.Zero(t, strategy.Strays)
 	require.Positive(t, result.Contradictions)
 	require.Empty(t, result.Exhausted)

@@ -65,6 +65,15 @@ func single(details swarm.Details, broken func(Case) bool) func(Case) (Outcome, 
 	}
 }
 
+// shrunk returns what is left of a run when nothing else can be left out.
+func shrunk(t *testing.T, workers int, run Case, try Try) Result {
+	t.Helper()
+	result, err := Shrink(t.Context(), Config{Workers: workers, Try: try}, run, "NoLostEvents")
+	require.NoError(t, err)
+	require.True(t, result.Complete)
+	return result
+}
+
 func takes(c Case, client string, number int) bool {
 	return slices.ContainsFunc(c.steps(), func(t taken) bool { return t.client == client && t.step.Number == number })
 }
@@ -72,14 +81,12 @@ func takes(c Case, client string, number int) bool {
 func TestWhatIsNeededIsLeft(t *testing.T) {
 	run, details := whole()
 	for _, workers := range []int{1, 4} {
-		result, err := Shrink(t.Context(), Config{Workers: workers, Try: fake(details, func(c Case) bool {
+		result := shrunk(t, workers, run, fake(details, func(c Case) bool {
 			plan := c.plan()
 			crash := slices.IndexFunc(plan, func(f faults.Fault) bool { return f.Kind == "etcd-crash" })
 			return takes(c, "writer-1", 7) && takes(c, "watcher-1", 3) &&
 				crash >= 0 && plan[crash].Lasts >= 300*time.Millisecond && c.Spec.Servers == 2
-		})}, run, "NoLostEvents")
-		require.NoError(t, err)
-		require.True(t, result.Complete)
+		}))
 		small := result.Case.Spec
 		require.Equal(t, "# watchsim plan v1\nat 6s etcd-crash member=etcd-0 down=400ms\n", small.Plan)
 		require.Equal(t, []workload.Part{
@@ -108,12 +115,9 @@ func TestKnobsThatTheFailureDoesNotNeedAreReset(t *testing.T) {
 		require.NoError(t, spec.Set(name, value))
 	}
 	spec.Seed, run.Spec = 7, spec
-	result, err := Shrink(t.Context(), Config{Workers: 2, Try: fake(details, func(c Case) bool {
+	small := shrunk(t, 2, run, fake(details, func(c Case) bool {
 		return c.Spec.Setup.Mix == "churn" && c.Spec.Setup.ObjectBytes > 0 && c.Spec.Cold && takes(c, "writer-1", 7)
-	})}, run, "NoLostEvents")
-	require.NoError(t, err)
-	require.True(t, result.Complete)
-	small := result.Case.Spec
+	})).Case.Spec
 	require.Equal(t, []string{"cold=true", "mix=churn", "object-bytes=2048"}, Knobs(small))
 	require.NotEmpty(t, run.Spec.Setup.Server.Gates, "the whole run is not changed")
 }
@@ -133,10 +137,7 @@ func TestWhatTheViolationDoesNotTellOfGoesAtOnce(t *testing.T) {
 			return outcome, err
 		})
 	}
-	told, err := Shrink(t.Context(), Config{Workers: 1, Try: try(led)}, run, "NoLostEvents")
-	require.NoError(t, err)
-	untold, err := Shrink(t.Context(), Config{Workers: 1, Try: try(nil)}, run, "NoLostEvents")
-	require.NoError(t, err)
+	told, untold := shrunk(t, 1, run, try(led)), shrunk(t, 1, run, try(nil))
 	require.Equal(t, untold.Case.Spec.Reduced.Parts, told.Case.Spec.Reduced.Parts)
 	require.Less(t, told.Tried, untold.Tried*2/3)
 }
@@ -147,11 +148,9 @@ func TestChoicesOfTheScheduleAreLeftOut(t *testing.T) {
 	for i := range details.Tape {
 		details.Tape[i] = byte(1 + i%7)
 	}
-	result, err := Shrink(t.Context(), Config{Workers: 2, Try: fake(details, func(c Case) bool {
+	result := shrunk(t, 2, run, fake(details, func(c Case) bool {
 		return len(c.Tape) > 300 && len(c.Tape) <= 500 && c.Tape[40] == 6 && c.Tape[300] == 7
-	})}, run, "Completed")
-	require.NoError(t, err)
-	require.True(t, result.Complete)
+	}))
 	want := make([]byte, 301)
 	want[40], want[300] = 6, 7
 	require.Equal(t, want, result.Case.Tape)
@@ -168,15 +167,13 @@ func TestCandidatesAreTriedWithSeveralSchedules(t *testing.T) {
 		return c.Spec.ScheduleSeed > 0 && (c.Spec.ScheduleSeed+uint64(len(c.steps())))%3 == 1 && *c.Spec.Schedule != sim.Schedule{}
 	}
 	try := single(details, func(c Case) bool { return fits(c) && takes(c, "writer-1", 7) })
-	result, err := Shrink(t.Context(), Config{Workers: 1, Try: each(func(c Case) (Outcome, error) {
+	result := shrunk(t, 1, run, each(func(c Case) (Outcome, error) {
 		outcome, err := try(c)
 		if c.Spec.ScheduleSeed > 0 {
 			outcome.Details.Tape = []byte{byte((c.Spec.ScheduleSeed + uint64(len(c.steps()))) % 3), 0, 5}
 		}
 		return outcome, err
-	})}, run, "NoLostEvents")
-	require.NoError(t, err)
-	require.True(t, result.Complete)
+	}))
 	require.Equal(t, []workload.Part{
 		{Client: "writer-1", Steps: []workload.Step{{Number: 7, At: 7 * time.Second, Draws: 18}}},
 	}, result.Case.Spec.Reduced.Parts)
