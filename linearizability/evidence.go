@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"math"
 	"sync"
 
 	"github.com/watchsim/watchsim/model"
@@ -86,13 +87,19 @@ func (e *evidence) survivor(from, to int64, holds func(*walk) bool) *walk {
 func (e *evidence) collect(above func(*walk) int64) model.Staircase {
 	var moments []model.Moment
 	for _, w := range e.begun {
-		highest := above(w)
-		for event := range model.Each(w.stream.Events) {
-			if event.Type != model.Error && event.RV > highest && event.RV <= e.facts.bounds.maxRV(event.Time) {
-				highest = event.RV
-				moments = append(moments, model.Moment{Time: event.Time, RV: event.RV, Stream: w.stream, Event: event})
-			}
-		}
+		moments = append(moments, w.sights(above(w), math.MaxInt64)...)
 	}
 	return model.NewStaircase(moments)
+}
+
+// sights returns when a stream delivered an RV above all before and above the given one, up to
+// a time. What cannot have been committed by then proves nothing, and other rules report it.
+func (w *walk) sights(highest, until int64) (moments []model.Moment) {
+	for event := range model.Each(w.stream.Events) {
+		if event.Type != model.Error && event.RV > highest && event.Time < until && event.RV <= w.facts.bounds.maxRV(event.Time) {
+			highest = event.RV
+			moments = append(moments, model.Moment{Time: event.Time, RV: event.RV, Stream: w.stream, Event: event})
+		}
+	}
+	return moments
 }

@@ -3,7 +3,6 @@ package linearizability
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -115,103 +114,55 @@ func (w *walk) asks() freshness {
 	return notOlderThan
 }
 
-// seen is the newest state that a client had seen before each of its looks.
-type seen []model.Moment
-
-// note records something seen before the given look and those after it.
-func (s seen) note(look int, what model.Moment) {
-	if look < len(s) && what.RV > s[look].RV {
-		s[look] = what
-	}
-}
-
-// accumulate makes each entry the newest of all entries up to it.
-func (s seen) accumulate() {
-	for i := 1; i < len(s); i++ {
-		s.note(i, s[i-1])
-	}
-}
-
 // judge compares each look with what the client had seen before its call.
 func (v *viewer) judge(f *facts, out *findings) {
 	slices.SortStableFunc(v.looks, func(a, b look) int { return cmp.Compare(a.call, b.call) })
-	anywhere := make(seen, len(v.looks))
-	streamed := map[string]seen{} // by server: what its cache had sent to the client's streams
-	for _, look := range v.looks {
-		if streamed[look.server] == nil {
-			streamed[look.server] = make(seen, len(v.looks))
-		}
-	}
+	last := v.looks[len(v.looks)-1].call
+	var seen model.Staircase
+	streamed := map[string]model.Staircase{} // by server: what its cache had sent to the client's streams
 	for _, op := range v.reads {
 		if rv := readAt(op); rv <= f.bounds.maxRV(op.Return) {
-			anywhere.note(v.after(0, op.Return), model.Moment{RV: rv, Operation: op})
+			seen = append(seen, model.Moment{Time: op.Return, RV: rv, Operation: op})
 		}
 	}
 	for _, w := range v.walks {
 		if v.informer && w.cutOff() {
 			continue // the reflector discards an incomplete block
 		}
-		v.noteStream(w, anywhere, streamed[w.stream.Server])
+		sights := w.sights(0, last)
+		seen = append(seen, sights...)
+		if server := w.stream.Server; !mayBypassCache(w.stream) {
+			streamed[server] = append(streamed[server], sights...)
+		}
 	}
-	anywhere.accumulate()
+	seen = model.NewStaircase(seen)
 	for server := range streamed {
-		streamed[server].accumulate()
+		streamed[server] = model.NewStaircase(streamed[server])
 	}
 	for i := range v.looks {
 		l := &v.looks[i]
-		switch newest := streamed[l.server][i]; {
+		newest, _ := streamed[l.server].Before(l.call)
+		anywhere, _ := seen.Before(l.call)
+		switch {
 		case f.shows(l, newest) && !f.replaced(l.server, min(l.call, newest.Stream.Call), l.returned()):
 			out.violate(Monotonic, wentBack, l.witness(newest))
-		case v.informer && l.asks == anyState && f.shows(l, anywhere[i]):
-			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))
-		case l.asks == anyState && f.shows(l, anywhere[i]):
+		case v.informer && l.asks == anyState && f.shows(l, anywhere):
+			out.violate(Monotonic, wentBack, l.witness(anywhere))
+		case l.asks == anyState && f.shows(l, anywhere):
 			if out.judged.TimeTravels++; v.travels < f.config.ViolationsPerSource || f.config.ViolationsPerSource == 0 {
 				v.travels++
-				out.observations = append(out.observations, Violation{Guarantee: TimeTravel, Code: wentBack, Witness: l.witness(anywhere[i])})
+				out.observations = append(out.observations, Violation{Guarantee: TimeTravel, Code: wentBack, Witness: l.witness(anywhere)})
 			}
 		}
 	}
 }
 
-// after returns the first look at or above the index from that was called after a
-// time.
-func (v *viewer) after(from int, time int64) int {
-	if from == len(v.looks) || v.looks[from].call > time {
-		return from
-	}
-	return from + sort.Search(len(v.looks)-from, func(i int) bool { return v.looks[from+i].call > time })
-}
-
-// noteStream records what a stream delivered. Only the newest event between two looks
-// matters.
-func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
-	next, newest := 0, model.Moment{Stream: w.stream}
-	enter := func() {
-		anywhere.note(next, newest)
-		if streamed != nil && !mayBypassCache(w.stream) {
-			streamed.note(next, newest)
-		}
-	}
-	for event := range model.Each(w.stream.Events) {
-		if then := v.after(next, event.Time); then != next {
-			enter()
-			next = then
-		}
-		if event.Type != model.Error && event.RV > newest.RV && event.RV <= w.facts.history.Truth.Revision {
-			newest.RV, newest.Event = event.RV, event
-		}
-	}
-	enter()
-}
-
 // shows reports whether a look returned a state that is certainly older than what
-// had been seen. What was seen before it was committed proves nothing, and other rules
-// report it.
+// had been seen.
 func (f *facts) shows(l *look, what model.Moment) bool {
-	if what.RV == 0 || (what.Event != nil && what.RV > f.bounds.maxRV(what.Event.Time)) {
-		return false
-	}
 	switch {
+	case what.RV == 0:
+		return false
 	case l.walk != nil:
 		return l.walk.start < what.RV && !l.walk.mayBeCutOff(what.RV)
 	case l.op.Kind == model.List:

@@ -156,7 +156,7 @@ func TestAnInformerNeverGoesBack(t *testing.T) {
 }
 
 // TestSightsBetweenTwoChanges has a read while a stream delivers the changes at 12 and 15, at
-// 350 and 360.
+// 350 and 360, and one after it.
 func TestSightsBetweenTwoChanges(t *testing.T) {
 	monotonic := guarantees{linearizability.Monotonic}
 	called := func(time int64) model.Operation { return model.Operation{RV: 0, Call: time, Return: 700} }
@@ -167,7 +167,7 @@ func TestSightsBetweenTwoChanges(t *testing.T) {
 		{"after the second", listed(called(361), 12, 7, 9), monotonic},
 		{"a state from before the first", listed(called(355), 9, 7, 4, 9), monotonic},
 	}, func(op model.Operation) *model.History {
-		h := listHistory(op)
+		h := listHistory(op, listed(called(600), 15, 15, 9))
 		h.Streams = []model.Stream{seeing("c1", "s1", 11)}
 		return h
 	})
