@@ -20,17 +20,12 @@ type write struct {
 // committed, whether or not the outcome of the write is known.
 type bounds struct {
 	returns  model.Staircase // of acknowledged writes
-	calls    []model.Moment  // by time ascending; RV is the lowest from then on
-	commits  []model.Moment  // by RV ascending; Time is the latest call up to there
+	calls    []model.Moment  // by RV ascending; Time is the latest up to there
 	revision int64
 	// shown are the events and reads with a higher RV than any before them.
 	shown model.Staircase
 	// own are the responses to each client that had no concurrent operations.
 	own map[string][]model.Moment
-}
-
-func byTime(a, b model.Moment) int {
-	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.RV, b.RV))
 }
 
 func newBounds(writes []write, history *model.History) bounds {
@@ -43,14 +38,9 @@ func newBounds(writes []write, history *model.History) bounds {
 		b.calls = append(b.calls, model.Moment{Time: w.op.Call, RV: w.rv})
 	}
 	b.returns = model.NewStaircase(returns)
-	b.commits = slices.Clone(b.calls)
-	slices.SortFunc(b.commits, func(a, b model.Moment) int { return cmp.Compare(a.RV, b.RV) })
-	for i := 1; i < len(b.commits); i++ {
-		b.commits[i].Time = max(b.commits[i].Time, b.commits[i-1].Time)
-	}
-	slices.SortFunc(b.calls, byTime)
-	for i := len(b.calls) - 2; i >= 0; i-- {
-		b.calls[i].RV = min(b.calls[i].RV, b.calls[i+1].RV)
+	slices.SortFunc(b.calls, func(a, b model.Moment) int { return cmp.Compare(a.RV, b.RV) })
+	for i := 1; i < len(b.calls); i++ {
+		b.calls[i].Time = max(b.calls[i].Time, b.calls[i-1].Time)
 	}
 	b.own = b.ownAnswers(writes, history)
 	b.shown = b.sightings(history)
@@ -92,9 +82,9 @@ func (b bounds) maxRV(time int64) int64 {
 // notBefore returns the earliest time at which etcd can have reached a revision:
 // when the last of the writes up to that revision was called.
 func (b bounds) notBefore(rv int64) int64 {
-	i := sort.Search(len(b.commits), func(i int) bool { return b.commits[i].RV > rv })
+	i := sort.Search(len(b.calls), func(i int) bool { return b.calls[i].RV > rv })
 	if i == 0 {
 		return 0
 	}
-	return b.commits[i-1].Time
+	return b.calls[i-1].Time
 }

@@ -106,7 +106,7 @@ func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]
 		}
 	}
 	for _, moments := range own {
-		slices.SortFunc(moments, byTime)
+		slices.SortFunc(moments, func(a, b model.Moment) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.RV, b.RV)) })
 	}
 	return own
 }
