@@ -23,7 +23,7 @@ func (e encrypted) Start(config target.ServerConfig) (target.Server, error) {
 // testValuesAreWrittenAgainWithAnotherKey makes servers with several keys write an object in turn.
 // An update that changes nothing writes if and only if the stored value has another key than the
 // server writes with.
-func testValuesAreWrittenAgainWithAnotherKey(t *testing.T, newTarget func() target.Target) {
+func testValuesAreWrittenAgainWithAnotherKey(t *testing.T, f *fixture) {
 	for _, row := range []struct {
 		encryption string
 		restarts   []int
@@ -32,7 +32,7 @@ func testValuesAreWrittenAgainWithAnotherKey(t *testing.T, newTarget func() targ
 		{target.EncryptionAES, []int{0, 1, 0}, []bool{false, false, false}},
 		{target.EncryptionRotating, []int{0, 1, 1, 2, 0, 3}, []bool{false, true, false, true, true, false}},
 	} {
-		f := newFixture(t, newTarget)
+		f := newFixture(t, f.target)
 		start := func(restarts int) {
 			f.server = f.start(target.ServerConfig{Tuning: target.Tuning{Encryption: row.encryption}, Restarts: restarts})
 		}

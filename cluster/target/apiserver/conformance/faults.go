@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +19,6 @@ type visits struct {
 	mu     sync.Mutex
 	counts map[string]int
 	gates  map[string]chan struct{}
-}
-
-func newVisits() *visits {
-	return &visits{counts: map[string]int{}, gates: map[string]chan struct{}{}}
 }
 
 func (v *visits) reached(ctx context.Context, point string) {
@@ -57,14 +54,6 @@ func (v *visits) shut(point string) (open func()) {
 	}
 }
 
-// newFaultyFixture returns a fixture whose server takes faults and reports its points.
-func newFaultyFixture(t *testing.T, newTarget func() target.Target) (*fixture, *target.Injection, *visits) {
-	f := newFixture(t, newTarget)
-	injection, visits := &target.Injection{}, newVisits()
-	f.server = f.start(target.ServerConfig{Reached: visits.reached, Injection: injection})
-	return f, injection, visits
-}
-
 // follow watches from after rv, resumes if the server ends the stream, and returns a
 // function that reads the RVs of the next events.
 func (f *fixture) follow(rv int64) (next func(count int) []int64) {
@@ -95,45 +84,44 @@ func (f *fixture) follow(rv int64) (next func(count int) []int64) {
 	}
 }
 
-func testPointsAreReached(t *testing.T, newTarget func() target.Target) {
-	f, _, visits := newFaultyFixture(t, newTarget)
+func testPointsAreReached(t *testing.T, f *fixture) {
 	for _, point := range []string{faults.PointList, faults.PointListed} {
-		require.Positive(t, visits.count(point), point)
+		require.Positive(t, f.visits.count(point), point)
 	}
 	for _, point := range []string{faults.PointWatchLost, faults.PointDeletion, faults.PointRevision, faults.PointProgress} {
-		require.Zero(t, visits.count(point), point)
+		require.Zero(t, f.visits.count(point), point)
 	}
 
-	lists, rv := visits.count(faults.PointList), f.create(object("n", "a", "1")).RV
+	lists, rv := f.visits.count(faults.PointList), f.create(object("n", "a", "1")).RV
 	next := f.follow(rv)
 	rv = f.delete("n", "a")
 	require.Equal(t, []int64{rv}, next(1))
-	require.Equal(t, 1, visits.count(faults.PointDeletion))
+	require.Equal(t, 1, f.visits.count(faults.PointDeletion))
 	require.NotNil(t, f.server.Watch(f.context(), &model.Stream{RV: model.RVUnset}))
-	require.Positive(t, visits.count(faults.PointRevision))
-	require.Equal(t, lists, visits.count(faults.PointList), "what clients list is not what the cache lists")
+	require.Positive(t, f.visits.count(faults.PointRevision))
+	require.Equal(t, lists, f.visits.count(faults.PointList), "what clients list is not what the cache lists")
 
-	watches := visits.count(faults.PointWatch)
+	watches := f.visits.count(faults.PointWatch)
 	f.server.BreakWatch(faults.WatchClosed)
-	require.Eventually(t, func() bool { return visits.count(faults.PointWatch) > watches }, patience, time.Millisecond)
-	require.Equal(t, 1, visits.count(faults.PointWatchLost))
-	require.Equal(t, lists, visits.count(faults.PointList), "the cache goes on from where it was")
+	require.Eventually(t, func() bool { return f.visits.count(faults.PointWatch) > watches }, patience, time.Millisecond)
+	require.Equal(t, 1, f.visits.count(faults.PointWatchLost))
+	require.Equal(t, lists, f.visits.count(faults.PointList), "the cache goes on from where it was")
 
 	// Only a progress request tells the cache of this revision, as it changes another
 	// resource.
 	require.NoError(t, f.member.Put(f.context(), "/registry/leases/a", "1"))
 	f.do(model.OK, model.Operation{Kind: model.List, RV: model.RVUnset})
-	require.Positive(t, visits.count(faults.PointProgress))
+	require.Positive(t, f.visits.count(faults.PointProgress))
 }
 
-func testTheCacheWaitsAtAPoint(t *testing.T, newTarget func() target.Target) {
+func testTheCacheWaitsAtAPoint(t *testing.T, f *fixture) {
 	for _, point := range []string{faults.PointWatchLost, faults.PointList, faults.PointListed} {
-		f, _, visits := newFaultyFixture(t, newTarget)
+		f := newFixture(t, f.target)
 		rv := f.create(object("n", "a", "1")).RV
-		open := visits.shut(point)
-		before := visits.count(point)
+		open := f.visits.shut(point)
+		before := f.visits.count(point)
 		f.server.BreakWatch(faults.WatchExpired)
-		require.Eventually(t, func() bool { return visits.count(point) > before }, patience, time.Millisecond, point)
+		require.Eventually(t, func() bool { return f.visits.count(point) > before }, patience, time.Millisecond, point)
 
 		f.writeBehind(object("n", "b", "1"))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -151,16 +139,16 @@ func testTheCacheWaitsAtAPoint(t *testing.T, newTarget func() target.Target) {
 	}
 }
 
-func testAnUpstreamWatchThatEndsIsResumed(t *testing.T, newTarget func() target.Target) {
+func testAnUpstreamWatchThatEndsIsResumed(t *testing.T, f *fixture) {
 	for _, how := range []faults.WatchEnd{faults.WatchClosed, faults.WatchFailed} {
-		f, _, visits := newFaultyFixture(t, newTarget)
+		f := newFixture(t, f.target)
 		rv := f.create(object("n", "a", "0")).RV
 		// The cache may re-establish the watch or relist.
-		again := func() int { return visits.count(faults.PointWatch) + visits.count(faults.PointListed) }
-		before, lost := again(), visits.count(faults.PointWatchLost)
+		again := func() int { return f.visits.count(faults.PointWatch) + f.visits.count(faults.PointListed) }
+		before, lost := again(), f.visits.count(faults.PointWatchLost)
 		f.server.BreakWatch(how)
 		require.Eventually(t, func() bool { return again() > before }, patience, time.Millisecond, how)
-		require.Greater(t, visits.count(faults.PointWatchLost), lost, how)
+		require.Greater(t, f.visits.count(faults.PointWatchLost), lost, how)
 		next := f.follow(rv)
 		var want []int64
 		for _, value := range []string{"1", "2", "3"} {
@@ -170,16 +158,15 @@ func testAnUpstreamWatchThatEndsIsResumed(t *testing.T, newTarget func() target.
 	}
 }
 
-func testTheCacheRecoversFromFailedLists(t *testing.T, newTarget func() target.Target) {
-	f, injection, visits := newFaultyFixture(t, newTarget)
+func testTheCacheRecoversFromFailedLists(t *testing.T, f *fixture) {
 	rv := f.create(object("n", "a", "1")).RV
-	injection.Lists.Store(true)
-	lists, listed := visits.count(faults.PointList), visits.count(faults.PointListed)
+	f.injection.Lists.Store(true)
+	lists, listed := f.visits.count(faults.PointList), f.visits.count(faults.PointListed)
 	f.server.BreakWatch(faults.WatchExpired)
-	require.Eventually(t, func() bool { return visits.count(faults.PointList) >= lists+2 }, patience, time.Millisecond)
-	require.Equal(t, listed, visits.count(faults.PointListed))
-	injection.Lists.Store(false)
-	require.Eventually(t, func() bool { return visits.count(faults.PointListed) > listed }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return f.visits.count(faults.PointList) >= lists+2 }, patience, time.Millisecond)
+	require.Equal(t, listed, f.visits.count(faults.PointListed))
+	f.injection.Lists.Store(false)
+	require.Eventually(t, func() bool { return f.visits.count(faults.PointListed) > listed }, patience, time.Millisecond)
 	f.waitInitialised(f.server)
 	got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: model.Scope{Namespace: "n", Name: "a"}, RV: rv})
 	require.Equal(t, "1", got.Objects[0].Value)
@@ -187,21 +174,21 @@ func testTheCacheRecoversFromFailedLists(t *testing.T, newTarget func() target.T
 
 // testValuesThatCannotBeReadAreNotPassedOver writes values that the cache cannot read
 // for a while.
-func testValuesThatCannotBeReadAreNotPassedOver(t *testing.T, newTarget func() target.Target) {
-	for _, fail := range []func(*target.Injection, bool){
-		func(injection *target.Injection, fails bool) { injection.Decoding.Store(fails) },
-		func(injection *target.Injection, fails bool) { injection.Transforming.Store(fails) },
+func testValuesThatCannotBeReadAreNotPassedOver(t *testing.T, f *fixture) {
+	for _, failing := range []func(*target.Injection) *atomic.Bool{
+		func(injection *target.Injection) *atomic.Bool { return &injection.Decoding },
+		func(injection *target.Injection) *atomic.Bool { return &injection.Transforming },
 	} {
-		f, injection, visits := newFaultyFixture(t, newTarget)
+		f := newFixture(t, f.target)
 		want := []int64{f.create(object("n", "a", "0")).RV}
 		next := f.follow(want[0] - 1)
 		require.Equal(t, want, next(1))
 
-		lost := visits.count(faults.PointWatchLost)
-		fail(injection, true)
+		lost := f.visits.count(faults.PointWatchLost)
+		failing(&f.injection).Store(true)
 		written := f.writeBehind(object("n", "b", "1"))
-		require.Eventually(t, func() bool { return visits.count(faults.PointWatchLost) > lost }, patience, time.Millisecond)
-		fail(injection, false)
+		require.Eventually(t, func() bool { return f.visits.count(faults.PointWatchLost) > lost }, patience, time.Millisecond)
+		failing(&f.injection).Store(false)
 		require.Equal(t, []int64{written}, next(1))
 	}
 }
@@ -215,13 +202,12 @@ func (f *fixture) writeBehind(object *model.Object) int64 {
 	return f.create(object).RV
 }
 
-func testWhatExpiresIsDeleted(t *testing.T, newTarget func() target.Target) {
-	f, injection, _ := newFaultyFixture(t, newTarget)
+func testWhatExpiresIsDeleted(t *testing.T, f *fixture) {
 	stays := f.create(object("n", "stays", "1"))
-	injection.TTL.Store(1)
+	f.injection.TTL.Store(1)
 	updated := f.update(object("n", "stays", "2"))
 	created := f.create(object("n", "goes", "1"))
-	injection.TTL.Store(0)
+	f.injection.TTL.Store(0)
 	kept := f.update(object("n", "stays", "3"))
 	next := f.follow(stays.RV)
 	got := next(4)

@@ -83,9 +83,9 @@ func running(t *testing.T, informer target.Informer) (stop func()) {
 // ignore handles notifications that no test looks at.
 func ignore(model.EventType, model.Object) {}
 
-func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) {
+func testInformerFollowsTheServer(t *testing.T, f *fixture) {
 	for _, refuse := range []bool{false, true} {
-		f := newFixture(t, newTarget)
+		f := newFixture(t, f.target)
 		a := f.create(object("n", "a", "1"))
 		api := &asked{API: f.server, refuse: refuse}
 		told := &notifications{objects: map[string]model.Object{}}
@@ -120,8 +120,7 @@ func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) 
 	}
 }
 
-func testInformerRelistsAfterExpiry(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testInformerRelistsAfterExpiry(t *testing.T, f *fixture) {
 	want := f.create(object("n", "a", "1"))
 	api := &expiring{asked: asked{API: f.server}}
 	informer := f.target.NewInformer(api, model.Scope{}, ignore)

@@ -11,8 +11,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-func testWritesAndReads(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testWritesAndReads(t *testing.T, f *fixture) {
 	scope := model.Scope{Namespace: "n", Name: "a"}
 
 	want := model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1"}
@@ -22,10 +21,11 @@ func testWritesAndReads(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, want, created)
 	f.do(model.AlreadyExists, model.Operation{Kind: model.Create, Object: &want})
 
-	for _, rv := range []int64{model.RVUnset, created.RV} {
+	for _, rv := range []int64{model.RVUnset, created.RV, created.RV} {
 		got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: scope, RV: rv})
 		require.Equal(t, []model.Object{created}, got.Objects)
 		require.Equal(t, created.RV, got.ResultRV)
+		clear(got.Objects[0].Labels) // which must be the answer's own
 	}
 
 	unconditional := f.update(object("n", "a", "2"))
@@ -64,8 +64,7 @@ func names(op *model.Operation) []string {
 	return found
 }
 
-func testListsSelectAndPage(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testListsSelectAndPage(t *testing.T, f *fixture) {
 	for _, pod := range []model.Object{
 		{Namespace: "m", Name: "a", Value: "1"},
 		{Namespace: "n", Name: "a", Value: "1", Labels: map[string]string{"app": "x"}, Node: "node-1"},
@@ -118,8 +117,7 @@ func testListsSelectAndPage(t *testing.T, newTarget func() target.Target) {
 
 // testDeletionsWithFinalizersAndValidation requires that a deletion checks its preconditions
 // wherever they are checked, and whether or not the object has a finalizer.
-func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testDeletionsWithFinalizersAndValidation(t *testing.T, f *fixture) {
 	for _, inValidation := range []bool{false, true} {
 		f.server = f.start(target.ServerConfig{Tuning: target.Tuning{InValidation: inValidation}})
 		for _, finalizing := range []bool{false, true} {
@@ -142,8 +140,7 @@ func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() tar
 }
 
 // testPatches requires that a patch sets labels, and writes nothing if it changes nothing.
-func testPatches(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testPatches(t *testing.T, f *fixture) {
 	for _, inPlace := range []bool{false, true} {
 		f.server = f.start(target.ServerConfig{Tuning: target.Tuning{InPlace: inPlace}})
 		created := object("n", "a", "1")
@@ -163,8 +160,7 @@ func testPatches(t *testing.T, newTarget func() target.Target) {
 	}
 }
 
-func testRequestsThatAreRefused(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testRequestsThatAreRefused(t *testing.T, f *fixture) {
 	f.create(object("n", "a", "1"))
 	rv := f.update(object("n", "a", "2")).RV
 
@@ -192,8 +188,7 @@ func testRequestsThatAreRefused(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, model.Expired, op.Err, op.Message)
 }
 
-func testAnOperationWhoseContextEndsIsUnknown(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testAnOperationWhoseContextEndsIsUnknown(t *testing.T, f *fixture) {
 	f.member.Stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -19,20 +19,23 @@ import (
 // patience bounds every wait of these tests, far above the usual time.
 const patience = 30 * time.Second
 
-// fixture is one API server over one etcd member, on the real clock.
+// fixture is one API server over one etcd member, on the real clock. The server takes faults, and
+// reports its points.
 type fixture struct {
-	t      testing.TB
-	target target.Target
-	member etcd.Running
-	server target.Storage
-	dir    string
-	nextID int
+	t         testing.TB
+	target    target.Target
+	member    etcd.Running
+	server    target.Storage
+	injection target.Injection
+	visits    visits
+	dir       string
+	nextID    int
 }
 
-func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
+func newFixture(t testing.TB, of target.Target) *fixture {
 	root := t.TempDir()
 	t.Chdir(root)
-	f := &fixture{t: t, target: newTarget(), dir: filepath.Join(root, "data")}
+	f := &fixture{t: t, target: of, dir: filepath.Join(root, "data"), visits: visits{counts: map[string]int{}, gates: map[string]chan struct{}{}}}
 	var err error
 	f.member, err = etcd.Start(etcd.Config{
 		Release: f.target.Etcd(), Name: "etcd-0", Dir: f.dir, Cluster: []string{"etcd-0"},
@@ -45,7 +48,7 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	case <-time.After(patience):
 		require.FailNow(t, "etcd never became ready")
 	}
-	f.server = f.start(target.ServerConfig{})
+	f.server = f.start(target.ServerConfig{Reached: f.visits.reached, Injection: &f.injection})
 	return f
 }
 
@@ -118,8 +121,7 @@ func end(w target.Watch) model.CloseReason {
 	}
 }
 
-func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testStopReleasesEverything(t *testing.T, f *fixture) {
 	f.create(object("n", "a", "1"))
 	before := ourGoroutines()
 	server := f.start(target.ServerConfig{})
@@ -165,8 +167,7 @@ func ourGoroutines() int {
 	return count
 }
 
-func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testBreakWatchInitialisesTheCacheAgain(t *testing.T, f *fixture) {
 	rv := f.create(object("n", "a", "1")).RV
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(patience, cancel)
@@ -188,8 +189,7 @@ func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() targe
 	f.waitInitialised(f.server)
 }
 
-func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, f *fixture) {
 	replacer, can := f.server.(target.Replacer)
 	if !can {
 		t.Skip("an old release")
@@ -233,13 +233,12 @@ func settledGoroutines() int {
 	return count
 }
 
-func testStartFailsWithoutEndpoints(t *testing.T, newTarget func() target.Target) {
-	_, err := newTarget().Start(target.ServerConfig{Name: "apiserver-0"})
+func testStartFailsWithoutEndpoints(t *testing.T, f *fixture) {
+	_, err := f.target.Start(target.ServerConfig{Name: "apiserver-0"})
 	require.ErrorContains(t, err, `"apiserver-0"`)
 }
 
-func benchmarkStart(b *testing.B, newTarget func() target.Target) {
-	f := newFixture(b, newTarget)
+func benchmarkStart(b *testing.B, f *fixture) {
 	for b.Loop() {
 		server, err := f.target.Start(target.ServerConfig{Endpoints: []string{etcd.ClientURL("etcd-0")}})
 		require.NoError(b, err)
@@ -248,8 +247,7 @@ func benchmarkStart(b *testing.B, newTarget func() target.Target) {
 	}
 }
 
-func benchmarkUpdate(b *testing.B, newTarget func() target.Target) {
-	f := newFixture(b, newTarget)
+func benchmarkUpdate(b *testing.B, f *fixture) {
 	f.create(object("n", "a", "0"))
 	w := f.server.Watch(b.Context(), &model.Stream{RV: 0, Bookmarks: true})
 	for b.Loop() {
@@ -264,8 +262,7 @@ func benchmarkUpdate(b *testing.B, newTarget func() target.Target) {
 	}
 }
 
-func benchmarkList(b *testing.B, newTarget func() target.Target) {
-	f := newFixture(b, newTarget)
+func benchmarkList(b *testing.B, f *fixture) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		f.create(object("n", name, "0"))
 	}

@@ -26,13 +26,15 @@ func (f *fixture) next(w target.Watch) model.Event {
 	return event
 }
 
+// requireEvent also changes the object that it gets, which must be the watch's own.
 func (f *fixture) requireEvent(w target.Watch, kind model.EventType, object model.Object) {
 	f.t.Helper()
-	require.Equal(f.t, model.Event{Type: kind, RV: object.RV, Object: &object}, f.next(w))
+	event := f.next(w)
+	require.Equal(f.t, model.Event{Type: kind, RV: object.RV, Object: &object}, event)
+	clear(event.Object.Labels)
 }
 
-func testWatchFollowsTheSelector(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testWatchFollowsTheSelector(t *testing.T, f *fixture) {
 	start := f.create(object("n", "z", "0")).RV
 	byNode := f.watch(model.Stream{RV: start, Selector: model.Selector{Node: "node-1"}})
 	byLabel := f.watch(model.Stream{RV: start, Selector: model.Selector{Labels: map[string]string{"app": "x"}}})
@@ -66,8 +68,7 @@ func testWatchFollowsTheSelector(t *testing.T, newTarget func() target.Target) {
 	f.requireEvent(elsewhere, model.Added, other)
 }
 
-func testWatchSendsTheInitialStateAndItsEnd(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testWatchSendsTheInitialStateAndItsEnd(t *testing.T, f *fixture) {
 	a := f.create(object("n", "a", "1"))
 	b := f.create(object("n", "b", "1"))
 	for _, rv := range []int64{model.RVUnset, 0, b.RV} {
@@ -87,8 +88,7 @@ func testWatchSendsTheInitialStateAndItsEnd(t *testing.T, newTarget func() targe
 }
 
 // The cacher sends a last bookmark two seconds before the request's timeout.
-func testWatchGetsABookmarkBeforeItsTimeout(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testWatchGetsABookmarkBeforeItsTimeout(t *testing.T, f *fixture) {
 	rv := f.create(object("n", "a", "1")).RV
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
@@ -104,38 +104,27 @@ func testWatchGetsABookmarkBeforeItsTimeout(t *testing.T, newTarget func() targe
 	require.Equal(t, model.ClosedByServer, reason)
 }
 
-func testWatchFromAnExpiredRV(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testWatchesThatAreRefused(t *testing.T, f *fixture) {
+	bad := &model.Stream{RV: -2}
+	require.Nil(t, f.server.Watch(f.context(), bad))
+	require.Equal(t, model.Invalid, bad.Err, bad.Message)
+
 	early := f.create(object("n", "a", "1")).RV
-	f.update(object("n", "a", "2"))
+	late := f.update(object("n", "a", "2")).RV
 	f.server = f.start(target.ServerConfig{}) // its window begins here
-	w := f.watch(model.Stream{RV: early})
-	event := f.next(w)
-	require.Equal(t, model.Error, event.Type)
-	require.Equal(t, model.Expired, event.Err, event.Message)
-	_, reason, ok := w.Next()
-	require.False(t, ok)
-	require.Equal(t, model.ClosedByError, reason)
+	for want, stream := range map[model.Code]model.Stream{
+		model.Expired:  {RV: early},
+		model.TooLarge: {RV: late + 1000, InitialEvents: true, Bookmarks: true},
+	} {
+		w := f.watch(stream)
+		event := f.next(w)
+		require.Equal(t, model.Error, event.Type)
+		require.Equal(t, want, event.Err, event.Message)
+		require.Equal(t, model.ClosedByError, end(w))
+	}
 }
 
-func testWatchFromAFutureRV(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
-	rv := f.create(object("n", "a", "1")).RV
-	w := f.watch(model.Stream{RV: rv + 1000, InitialEvents: true, Bookmarks: true})
-	event := f.next(w)
-	require.Equal(t, model.Error, event.Type)
-	require.Equal(t, model.TooLarge, event.Err, event.Message)
-}
-
-func testWatchWithBadOptions(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
-	stream := &model.Stream{RV: -2}
-	require.Nil(t, f.server.Watch(f.context(), stream))
-	require.Equal(t, model.Invalid, stream.Err, stream.Message)
-}
-
-func testStopEndsAWaitingNext(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testStopEndsAWaitingNext(t *testing.T, f *fixture) {
 	rv := f.create(object("n", "a", "1")).RV
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := f.watch(model.Stream{RV: rv})
@@ -154,28 +143,9 @@ func testStopEndsAWaitingNext(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, model.ClosedByClient, <-reasons)
 }
 
-// Mutations by one consumer must be invisible to others.
-func testDeliveredObjectsAreIsolated(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
-	start := f.create(object("n", "z", "0")).RV
-	first, second := f.watch(model.Stream{RV: start}), f.watch(model.Stream{RV: start})
-	labelled := *object("n", "a", "1")
-	labelled.Labels = map[string]string{"app": "x"}
-	want := f.create(&labelled)
-	f.next(first).Object.Labels["app"] = "changed"
-	require.Equal(t, "x", f.next(second).Object.Labels["app"])
-	scope := model.Scope{Namespace: "n", Name: "a"}
-	for range 2 {
-		got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: scope, RV: want.RV}).Objects[0]
-		require.Equal(t, "x", got.Labels["app"])
-		got.Labels["app"] = "changed"
-	}
-}
-
 // testTheCacherCountsItsWatchers fails when a release renames the fields that the
 // counter reads.
-func testTheCacherCountsItsWatchers(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testTheCacherCountsItsWatchers(t *testing.T, f *fixture) {
 	start := f.create(object("n", "a", "1")).RV
 	counter := f.server.(target.Counter)
 	require.Zero(t, counter.Watchers())
@@ -195,8 +165,7 @@ func testTheCacherCountsItsWatchers(t *testing.T, newTarget func() target.Target
 // testMutatingConsumers is a small version of Isolated: four streams mutate every
 // object they receive, one does not. No mutation may be visible, not even to a later
 // watch.
-func testMutatingConsumers(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testMutatingConsumers(t *testing.T, f *fixture) {
 	start := f.create(object("n", "z", "0")).RV
 	var watches []target.Watch
 	for id := range 5 {

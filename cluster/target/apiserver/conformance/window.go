@@ -43,8 +43,7 @@ func (f *fixture) refusal(rv int64) model.Code {
 
 // testTheWindowIsWhatWatchesCanGoOnFrom fails if a release renames the fields that the window is
 // read from, or serves watches from other fields.
-func testTheWindowIsWhatWatchesCanGoOnFrom(t *testing.T, newTarget func() target.Target) {
-	f := newFixture(t, newTarget)
+func testTheWindowIsWhatWatchesCanGoOnFrom(t *testing.T, f *fixture) {
 	rv := int64(0)
 	for i := range 5 {
 		rv = f.create(object("n", fmt.Sprint("before-", i), "1")).RV
