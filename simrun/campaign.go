@@ -26,9 +26,6 @@ type campaignFlags struct {
 	shards, keep int
 }
 
-// progressEvery is the real time between two lines of progress.
-const progressEvery = 30 * time.Second
-
 // campaignCommand runs one shard of a range. It is not a flag of the root command, because it
 // resumes from kept results and keeps few artifacts, where the root starts over and keeps all.
 func campaignCommand() *cobra.Command {
@@ -111,8 +108,7 @@ type shardRun struct {
 	keeper             *campaign.Keeper
 	file               *campaign.File
 	resumed            uint64
-	began              time.Time
-	told               time.Time // when progress was last printed
+	progress           *statusLine
 	problem            error
 }
 
@@ -130,7 +126,7 @@ func (s *shardRun) run(ctx context.Context, config swarm.Config) (err error) {
 	config.Skip = func(seed uint64) bool { return done[seed] || !s.header.Owns(seed) }
 	s.banner(config)
 
-	s.began, s.told = time.Now(), time.Now()
+	s.progress = newStatusLine(s.notes)
 	if s.problem == nil && !s.summary.Complete() {
 		_ = swarm.Run(ctx, config, s.add)
 	}
@@ -158,6 +154,7 @@ func (s *shardRun) take(result campaign.Result) (first bool) {
 // add takes an outcome of this process. After a problem it takes no more: the file may end in half
 // a line.
 func (s *shardRun) add(outcome swarm.Outcome) error {
+	s.progress.clear()
 	result := campaign.Result{Verdict: outcome.Verdict}
 	for _, note := range outcome.Notes {
 		fmt.Fprintf(s.notes, "simrun: %s\n", note)
@@ -184,22 +181,20 @@ func (s *shardRun) add(outcome swarm.Outcome) error {
 		fmt.Fprintf(s.people, "\n%s", paint(s.out, outcome.Report))
 		fmt.Fprintf(s.people, "  the first of its signature; reproduce with: %s\n", s.header.Reproduce(result.Seed))
 	}
-	if time.Since(s.told) >= progressEvery {
-		s.told = time.Now()
-		fmt.Fprintf(s.notes, "%d of %d seeds, %d failed, %s\n", s.summary.Done, s.summary.Seeds, s.summary.Failed, s.pace())
-	}
+	s.progress.say("%d of %d seeds, %d failed, %s", s.summary.Done, s.summary.Seeds, s.summary.Failed, s.pace())
 	return s.problem
 }
 
 // pace is the speed of this process.
 func (s *shardRun) pace() string {
-	return fmt.Sprintf("%.1f seeds/s", float64(s.summary.Done-s.resumed)/time.Since(s.began).Seconds())
+	return fmt.Sprintf("%.1f seeds/s", float64(s.summary.Done-s.resumed)/time.Since(s.progress.began).Seconds())
 }
 
 // finish prints the shard's result and turns it into an exit code.
 func (s *shardRun) finish(interrupted bool) error {
+	s.progress.clear()
 	fmt.Fprintf(s.people, "\nshard %s: %s", s.header.Shard, s.summary.Report())
-	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.began).Seconds(), s.pace())
+	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.progress.began).Seconds(), s.pace())
 	if interrupted && !s.summary.Complete() {
 		// Whatever has failed, the shard must be resumed.
 		fmt.Fprintln(s.notes, "interrupted: the same command goes on with the seeds that are missing")

@@ -179,21 +179,22 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
 	keeper := &keeper{flags: f, ctx: ctx, spec: spec, binary: binary, limits: limits, report: out}
-	progress, start := newStatusLine(notes), time.Now()
+	progress := newStatusLine(notes)
 	result, err := explore.Search(ctx, strategy, swarm.Attempts(pool, spec),
 		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
 		func(attempt explore.Attempt, outcome explore.Outcome) {
 			if outcome.Failed && !outcome.Unjudged { // whoever has its end is kept
+				progress.clear()
 				keeper.keep(attempt)
 			}
-			progress.say(fmt.Sprintf("%3.0f s: %d runs", time.Since(start).Seconds(), attempt.Number+1))
+			progress.say("%d runs", attempt.Number+1)
 		})
-	progress.end()
+	progress.clear()
 	interrupted := ctx.Err() != nil
 	if err != nil && !interrupted {
 		return err
 	}
-	f.sum(out, result, strategy, time.Since(start))
+	f.sum(out, result, strategy, time.Since(progress.began))
 	switch {
 	case keeper.err != nil:
 		return keeper.err

@@ -381,13 +381,13 @@ func binaryFor(notes io.Writer, spec scenario.Spec) (string, error) {
 
 // built builds a program, and shows progress if there is anything to compile.
 func built(notes io.Writer, what string, build func(selfbuild.Progress) (string, error)) (string, error) {
-	status, began, packages := newStatusLine(notes), time.Now(), 0
+	status, packages := newStatusLine(notes), 0
 	binary, err := build(func(pkg string) {
 		if packages++; packages == 1 {
 			fmt.Fprintf(notes, "simrun: building %s; that takes up to ten minutes the first time, and seconds afterwards\n", what)
 		}
-		status.say(fmt.Sprintf("%4.0f s: %d packages built, the last %s", time.Since(began).Seconds(), packages, pkg))
+		status.say("%d packages built, the last %s", packages, pkg)
 	})
-	status.end()
+	status.clear()
 	return binary, err
 }

@@ -64,22 +64,24 @@ func shown(path string) string {
 	return path
 }
 
-// statusLine shows the latest status: on a terminal it overwrites itself, and otherwise it prints a
-// line now and then.
+// statusLine shows how far a long command is: on a terminal it overwrites itself, and otherwise it
+// prints a line now and then.
 type statusLine struct {
 	out      io.Writer
 	terminal *os.File
 	width    int // of what it shows
+	began    time.Time
 	last     time.Time
 }
 
-const statusPeriod = 5 * time.Second
+const statusPeriod = 30 * time.Second
 
 func newStatusLine(out io.Writer) *statusLine {
-	return &statusLine{out: out, terminal: terminal(out), last: time.Now()}
+	return &statusLine{out: out, terminal: terminal(out), began: time.Now(), last: time.Now()}
 }
 
-func (l *statusLine) say(text string) {
+func (l *statusLine) say(format string, arguments ...any) {
+	text := fmt.Sprintf("%4.0f s: "+format, append([]any{time.Since(l.began).Seconds()}, arguments...)...)
 	if l.terminal != nil {
 		width, _, _ := term.GetSize(int(l.terminal.Fd()))
 		text = text[:min(len(text), max(0, width-1))]
@@ -93,8 +95,10 @@ func (l *statusLine) say(text string) {
 	}
 }
 
-func (l *statusLine) end() {
+// clear makes room for other output.
+func (l *statusLine) clear() {
 	if l.width > 0 {
-		fmt.Fprintln(l.out)
+		fmt.Fprintf(l.out, "\r%*s\r", l.width, "")
+		l.width = 0
 	}
 }

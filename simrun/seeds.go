@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
@@ -34,9 +33,8 @@ func (f *runFlags) run(command *cobra.Command) error {
 	f.banner(command.ErrOrStderr(), config)
 
 	tally := newTally(f, command, config.Last-config.First+1)
-	start := time.Now()
 	problem := swarm.Run(command.Context(), config, tally.add)
-	return tally.finish(problem, command.Context().Err() != nil, time.Since(start))
+	return tally.finish(problem, command.Context().Err() != nil)
 }
 
 // people is where to print for people: standard output, unless it is for JSON.
@@ -98,7 +96,7 @@ type tally struct {
 	flags              *runFlags
 	out, notes, people io.Writer
 	total              uint64
-	bar                *progressbar.ProgressBar
+	progress           *statusLine
 
 	done                   uint64
 	outcomes               map[linearizability.Outcome]uint64
@@ -111,22 +109,16 @@ type tally struct {
 
 func newTally(f *runFlags, command *cobra.Command, total uint64) *tally {
 	notes := command.ErrOrStderr()
-	t := &tally{flags: f, out: command.OutOrStdout(), notes: notes, people: f.people(command), total: total, outcomes: map[linearizability.Outcome]uint64{}, guarantees: map[string]int{}}
-	if total > 1 && terminal(notes) != nil {
-		t.bar = progressbar.NewOptions64(int64(total),
-			progressbar.OptionSetWriter(notes), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
-			progressbar.OptionSetItsString("seeds"), progressbar.OptionThrottle(200*time.Millisecond),
-			progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
+	return &tally{
+		flags: f, out: command.OutOrStdout(), notes: notes, people: f.people(command), total: total, progress: newStatusLine(notes),
+		outcomes: map[linearizability.Outcome]uint64{}, guarantees: map[string]int{},
 	}
-	return t
 }
 
 // add counts and prints an outcome. It returns a problem outside of the runs, which would also hit
 // the next one.
 func (t *tally) add(outcome swarm.Outcome) (problem error) {
-	if t.bar != nil {
-		_ = t.bar.Add(1)
-	}
+	t.progress.clear()
 	for _, note := range outcome.Notes {
 		fmt.Fprintf(t.notes, "simrun: %s\n", note)
 	}
@@ -154,6 +146,10 @@ func (t *tally) add(outcome swarm.Outcome) (problem error) {
 		t.guarantees[guarantee]++
 	}
 	t.print(outcome)
+	elapsed := time.Since(t.progress.began)
+	left := time.Duration(float64(elapsed) * float64(t.total-t.done) / float64(t.done))
+	t.progress.say("%d of %d seeds, %d failed, %.1f seeds/s, %v to go",
+		t.done, t.total, t.outcomes[linearizability.Failed], float64(t.done)/elapsed.Seconds(), left.Round(time.Second))
 	return problem
 }
 
@@ -177,9 +173,6 @@ func (t *tally) print(outcome swarm.Outcome) {
 
 // say prints a line for people.
 func (t *tally) say(format string, arguments ...any) {
-	if t.bar != nil {
-		_ = t.bar.Clear()
-	}
 	fmt.Fprintf(t.people, format+"\n", arguments...)
 }
 
@@ -206,10 +199,9 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 }
 
 // finish prints the totals and turns them into an exit code, unless a problem ended the range.
-func (t *tally) finish(problem error, interrupted bool, elapsed time.Duration) error {
-	if t.bar != nil {
-		_ = t.bar.Finish()
-	}
+func (t *tally) finish(problem error, interrupted bool) error {
+	t.progress.clear()
+	elapsed := time.Since(t.progress.began)
 	failed, inconclusive := t.outcomes[linearizability.Failed], t.outcomes[linearizability.Inconclusive]
 	if t.total > 1 || interrupted {
 		t.say("\n%d of %d seeds: %d passed, %d failed, %d inconclusive, in %.1f s (%.1f seeds/s)",

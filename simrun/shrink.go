@@ -113,19 +113,16 @@ func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink
 	defer pool.Close()
 	notes := command.ErrOrStderr()
 	fmt.Fprintf(notes, "keeping %s broken; %d workers, %v of real time; Ctrl-C keeps the best so far\n", f.guarantee, f.workers, f.budget)
-	start := time.Now()
 	progress := newStatusLine(notes)
 	result, err := shrink.Shrink(command.Context(), shrink.Config{
 		Try: shrink.Runner(pool, f.guarantee, ""), Workers: f.workers, Budget: f.budget,
-		Progress: func(status shrink.Status) {
-			progress.say(fmt.Sprintf("%3.0f s: %s", time.Since(start).Seconds(), status))
-		},
+		Progress: func(status shrink.Status) { progress.say("%s", status) },
 	}, whole, f.guarantee)
-	progress.end()
+	progress.clear()
 	if command.Context().Err() != nil && err == nil {
 		fmt.Fprintln(notes, "interrupted: this is the best so far")
 	}
-	return result, time.Since(start), err
+	return result, time.Since(progress.began), err
 }
 
 // write runs the smaller run in a fresh worker, which writes its artifacts.
