@@ -102,33 +102,41 @@ func TestCheckPrintsTheSchema(t *testing.T) {
 	require.Empty(t, check.Annotations[simulating], "a plain build can check")
 }
 
-// TestCheckAgreesWithTheRun requires the same verdicts as the runs'.
-func TestCheckAgreesWithTheRun(t *testing.T) {
-	for _, target := range []string{targets[0].Name, "forgetful"} {
-		c, stdout, stderr := command(t, "--seed", "7", "--target", target, "-v")
-		code := exitCode(t, c.Run())
-		require.Contains(t, stdout.String(), "seed 7", stderr.String())
-		for line := range strings.Lines(stdout.String()) {
-			if !strings.Contains(line, "artifacts in") && !strings.Contains(line, "hash") {
-				require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100, line)
-			}
-		}
-		folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*"))
-		require.NoError(t, err)
-		require.Len(t, folders, 1)
-		run, again := verdictIn(t, folders[0]), judge.Verdict{}
-		code2, object, notes := simrun(t, "check", "--json", folders[0])
-		require.Equal(t, code, code2, notes)
-		require.NoError(t, json.Unmarshal([]byte(object), &again))
-		require.Equal(t, run.Outcome, again.Outcome)
-		require.Len(t, again.Violations, len(run.Violations))
-		for i := range run.Violations {
-			require.Equal(t, run.Violations[i].Text, again.Violations[i].Text)
-			if len(run.Violations[i].Explanation) > 0 {
-				require.Equal(t, run.Violations[i].Explanation, again.Violations[i].Explanation)
-				require.Contains(t, stdout.String(), "\n    "+run.Violations[i].Explanation[0][:20])
-			}
-		}
-		require.Equal(t, target == "forgetful", len(run.Violations) > 0)
+func TestFilesAreImportedAndJudged(t *testing.T) {
+	lost := func(name string) string { return repository(t, "traces/importer/testdata/lost-event/"+name) }
+	out := filepath.Join(t.TempDir(), "history.jsonl")
+	code, stdout, stderr := simrun(t, "import", "audit", "a="+lost("audit-a.log"), "b="+lost("audit-b.log"),
+		"etcdctl", lost("state.json"), lost("changes.json"), "--etcd-rev", "2", "-o", out)
+	require.Equal(t, exitPassed, code, stderr)
+	require.Empty(t, stdout)
+	stdout = simrunExits(t, exitFailed, "check", "--json", out)
+	var verdict judge.Verdict
+	require.NoError(t, json.Unmarshal([]byte(stdout), &verdict))
+	require.Equal(t, "Exact-state", verdict.Violations[0].Guarantee)
+	require.Contains(t, verdict.Violations[0].Text, " on b")
+}
+
+// TestTimelineIsWrittenWhereItIsAskedFor: beside the history, or to a file.
+func TestTimelineIsWrittenWhereItIsAskedFor(t *testing.T) {
+	text, folder := content(t, exampleHistory), t.TempDir()
+	history := filepath.Join(folder, "history.jsonl")
+	require.NoError(t, os.WriteFile(history, []byte(text), 0o600))
+	for name, row := range map[string]struct {
+		arguments []string
+		stdin     string
+		page      string
+	}{
+		"a file":         {[]string{history}, "", filepath.Join(folder, "timeline.html")},
+		"a folder":       {[]string{folder, "-o", filepath.Join(folder, "of-folder.html")}, "", filepath.Join(folder, "of-folder.html")},
+		"standard input": {[]string{"-", "-o", filepath.Join(folder, "of-stdin.html")}, text, filepath.Join(folder, "of-stdin.html")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			code := run(append([]string{"timeline"}, row.arguments...), strings.NewReader(row.stdin), &stdout, &stderr)
+			require.Zero(t, code, stderr.String())
+			require.Contains(t, stdout.String(), row.page)
+			require.Contains(t, content(t, row.page), "Content-Security-Policy")
+			require.FileExists(t, filepath.Join(folder, "reads.html"))
+		})
 	}
 }

@@ -60,25 +60,6 @@ func TestTwoRunsAreCompared(t *testing.T) {
 	simrunExits(t, exitPassed, "diff", one, one)
 }
 
-func TestAReplayStopsWhereItIsTold(t *testing.T) {
-	folder := recordRun(t, "--scenario", "calm")
-	stdout := simrunExits(t, exitPassed, "replay", "--until", "20s", "--stacks", folder)
-	require.Regexp(t, `STOPPED  seed 7 at (19\.9|20\.0)[0-9]*s, after [0-9]+ decisions`, stdout)
-	require.Contains(t, stdout, "the decisions so far are those that were recorded")
-	require.Contains(t, stdout, "[apiserver-0 #")
-
-	stdout = simrunExits(t, exitPassed, "replay", "--until", "decision=1000", folder)
-	// An interruption is up to three decisions, between which nothing can stop.
-	require.Regexp(t, `after 100[0-2] decisions`, stdout)
-}
-
-func TestALoggedReplayIsTheSameRun(t *testing.T) {
-	folder := recordRun(t, "--scenario", "calm")
-	stdout := simrunExits(t, exitPassed, "replay", "--log", folder)
-	require.Contains(t, stdout, "the hash agrees: ")
-	require.Regexp(t, `(?m)^ +-?[0-9.]+s  etcd-0 +info`, content(t, folder, "replay/log.txt"))
-}
-
 // repository is the absolute path of a file of the repository.
 func repository(t *testing.T, path string) string {
 	t.Helper()

@@ -26,27 +26,6 @@ func recordRun(t *testing.T, arguments ...string) string {
 	return folders[0]
 }
 
-func TestReplayAgreesOnTheHash(t *testing.T) {
-	for name, row := range map[string]struct {
-		target string
-		code   int
-		says   string
-	}{
-		"passed": {targets[0].Name, exitPassed, "PASSED  seed 7"},
-		"failed": {"forgetful", exitFailed, "FAILED  seed 7"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := recordRun(t, "--target", row.target)
-			stdout := simrunExits(t, row.code, "replay", folder)
-			require.Contains(t, stdout, row.says)
-			require.Contains(t, stdout, "the hash agrees: ")
-			for _, file := range []string{"tape.bin.zst", "plan.txt", "history.jsonl.zst", "decisions.txt.zst", "run.json"} {
-				require.Equal(t, content(t, folder, file), content(t, folder, "replay", file), file)
-			}
-		})
-	}
-}
-
 // A run with branches is reproduced from text: the seed and the places.
 func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 	calm := []string{"--target", "forgetful", "--scenario", "calm", "--operations", "60"}
@@ -75,13 +54,26 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 	require.Contains(t, stdout, "the hash agrees: ")
 }
 
-func TestReplayWritesDownWhatHappens(t *testing.T) {
+// A replay stops where it is told to, and writes down what happens and what is logged, without which it is the same run.
+func TestAReplayShowsTheRun(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	simrunExits(t, exitPassed, "replay", "--trace", folder)
 	text := content(t, folder, "replay", "trace.txt")
 	require.Regexp(t, `(?m)^[0-9]+ at [0-9.hmµns]+: goroutine #[0-9]+ runs$`, text)
 	require.Contains(t, text, "cacher.(*Cacher).Watch", "the callers of what synchronises")
 	require.NoFileExists(t, filepath.Join(folder, "replay", "trace.gz"))
+
+	stdout := simrunExits(t, exitPassed, "replay", "--log", folder)
+	require.Contains(t, stdout, "the hash agrees: ")
+	require.Regexp(t, `(?m)^ +-?[0-9.]+s  etcd-0 +info`, content(t, folder, "replay.2/log.txt"))
+
+	stdout = simrunExits(t, exitPassed, "replay", "--until", "20s", "--stacks", folder)
+	require.Regexp(t, `STOPPED  seed 7 at (19\.9|20\.0)[0-9]*s, after [0-9]+ decisions`, stdout)
+	require.Contains(t, stdout, "the decisions so far are those that were recorded")
+	require.Contains(t, stdout, "[apiserver-0 #")
+	stdout = simrunExits(t, exitPassed, "replay", "--until", "decision=1000", folder)
+	// An interruption is up to three decisions, between which nothing can stop.
+	require.Regexp(t, `after 100[0-2] decisions`, stdout)
 }
 
 func TestReplayOfAChangedTapeDiffers(t *testing.T) {
@@ -118,22 +110,6 @@ func TestAFolderOfVersion1Replays(t *testing.T) {
 	simrunExits(t, exitPassed, "check", folder)
 }
 
-// A file that a crash has truncated is reported, with how far it goes.
-func TestATruncatedFolderIsRefused(t *testing.T) {
-	folder := recordRun(t, "--scenario", "calm")
-	for name, says := range map[string]string{
-		"tape.bin.zst":      "expected a whole compressed file, found one that ends after 0 bytes of its content; the file is truncated",
-		"history.jsonl.zst": "the history is truncated: the compressed file ends in the middle of line 1",
-	} {
-		path := filepath.Join(folder, name)
-		whole := content(t, folder, name)
-		require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)/2]), 0o600))
-		command := map[string]string{"tape.bin.zst": "replay", "history.jsonl.zst": "check"}[name]
-		refused(t, says, command, folder)
-		require.NoError(t, os.WriteFile(path, []byte(whole), 0o600))
-	}
-}
-
 func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	replace := func(old, with string) func(string) string {
@@ -147,6 +123,10 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 		change func(string) string // nil removes the file
 		says   string
 	}{
+		// A crash has truncated these, and the error says how far they go.
+		"compressed tape":    {"tape.bin.zst", truncate, "expected a whole compressed file, found one that ends after 0 bytes of its content; the file is truncated"},
+		"compressed history": {"history.jsonl.zst", truncate, "the history is truncated: the compressed file ends in the middle of line 1"},
+
 		"no run":          {"run.json", nil, "run.json, found none; give the folder that a run has written"},
 		"foreign run":     {"run.json", foreign, `expected JSON with the format "watchsim.run" in run.json`},
 		"truncated run":   {"run.json", truncate, `expected JSON with the format "watchsim.run" in run.json`},
@@ -169,14 +149,21 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 			path := filepath.Join(changed, row.file)
 			there, err := traces.FindFile(path)
 			require.NoError(t, err)
-			content, err := traces.ReadFile(path)
+			read, command := traces.ReadFile, "replay"
+			switch row.file {
+			case "tape.bin.zst":
+				read = os.ReadFile
+			case "history.jsonl.zst":
+				read, command = os.ReadFile, "check"
+			}
+			content, err := read(path)
 			require.NoError(t, err)
 			require.NoError(t, os.Remove(there))
 			if row.change != nil {
 				require.NotEqual(t, string(content), row.change(string(content)), "the row changes nothing")
 				require.NoError(t, os.WriteFile(path, []byte(row.change(string(content))), 0o600))
 			}
-			refused(t, row.says, "replay", changed)
+			refused(t, row.says, command, changed)
 		})
 	}
 }

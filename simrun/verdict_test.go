@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/traces/judge"
 )
 
 // fields are those that --json promises.
@@ -15,27 +17,35 @@ var fields = []string{
 	"operations", "watch_events", "faults", "violations",
 }
 
+// A run has its verdict and exit code however it is printed, and again when its history is checked
+// and its tape replayed.
 func TestEachVerdictHasItsExitCode(t *testing.T) {
 	for verdict, row := range map[string]struct {
 		arguments string
 		code      int
-		says      []string
+		says      string
 	}{
-		"passed":       {"--seed 7", exitPassed, []string{"PASSED  seed 7", "artifacts in "}},
-		"failed":       {"--seed 7 --target forgetful", exitFailed, []string{"again: simrun --seed 7 --target forgetful\n", "artifacts in "}},
-		"inconclusive": {"--seed 7 --operations 1", exitInconclusive, []string{"INCONCLUSIVE  seed 7"}},
+		"passed":       {"--seed 7", exitPassed, "PASSED  seed 7"},
+		"failed":       {"--seed 7 --target forgetful", exitFailed, "again: simrun --seed 7 --target forgetful\n"},
+		"inconclusive": {"--seed 7 --operations 1", exitInconclusive, "INCONCLUSIVE  seed 7"},
 	} {
 		t.Run(verdict, func(t *testing.T) {
 			arguments := strings.Fields(row.arguments)
-			code, stdout, stderr := simrun(t, arguments...)
-			require.Equal(t, row.code, code, "%s%s", stdout, stderr)
-			for _, says := range row.says {
-				require.Contains(t, stdout, says)
+			c, printed, stderr := command(t, append(arguments, "-v")...)
+			require.Equal(t, row.code, exitCode(t, c.Run()), "%s%s", printed, stderr)
+			require.Contains(t, printed.String(), row.says)
+			require.Contains(t, stderr.String(), "limits ", "the banner")
+			for line := range strings.Lines(printed.String()) {
+				if !strings.Contains(line, "artifacts in") && !strings.Contains(line, "hash") {
+					require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100, line)
+				}
 			}
-			require.Contains(t, stderr, "limits ", "the banner")
+			folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*"))
+			require.NoError(t, err)
+			require.Len(t, folders, 1)
+			require.Contains(t, printed.String(), "artifacts in "+filepath.Join("out", filepath.Base(folders[0])))
 
-			code, stdout, stderr = simrun(t, append(arguments, "--json")...)
-			require.Equal(t, row.code, code, "%s%s", stdout, stderr)
+			stdout := simrunExits(t, row.code, append(arguments, "--json")...)
 			require.Equal(t, 1, strings.Count(stdout, "\n"), "one object on standard output, the rest on standard error")
 			var object map[string]any
 			require.NoError(t, json.Unmarshal([]byte(stdout), &object))
@@ -46,13 +56,26 @@ func TestEachVerdictHasItsExitCode(t *testing.T) {
 			require.EqualValues(t, 7, object["seed"])
 			require.Regexp(t, "^[0-9a-f]{16}$", object["hash"])
 			require.Greater(t, object["simulated_seconds"], 59.0)
-			if verdict != "failed" {
-				require.Empty(t, object["violations"])
-				return
+
+			run, again := verdictIn(t, folders[0]), judge.Verdict{}
+			require.NoError(t, json.Unmarshal([]byte(simrunExits(t, row.code, "check", "--json", folders[0])), &again))
+			require.Equal(t, run.Outcome, again.Outcome)
+			require.Equal(t, verdict == "failed", len(run.Violations) > 0)
+			require.Len(t, again.Violations, len(run.Violations))
+			for i, violation := range run.Violations {
+				require.NotEmpty(t, violation.Guarantee)
+				require.Equal(t, violation.Text, again.Violations[i].Text)
+				if len(violation.Explanation) > 0 {
+					require.Equal(t, violation.Explanation, again.Violations[i].Explanation)
+					require.Contains(t, printed.String(), "\n    "+violation.Explanation[0][:20])
+				}
 			}
-			for _, violation := range object["violations"].([]any) {
-				require.NotEmpty(t, violation.(map[string]any)["guarantee"])
-				require.NotEmpty(t, violation.(map[string]any)["text"])
+
+			stdout = simrunExits(t, row.code, "replay", folders[0])
+			require.Contains(t, stdout, strings.ToUpper(verdict)+"  seed 7")
+			require.Contains(t, stdout, "the hash agrees: ")
+			for _, file := range []string{"tape.bin.zst", "plan.txt", "history.jsonl.zst", "decisions.txt.zst", "run.json"} {
+				require.Equal(t, content(t, folders[0], file), content(t, folders[0], "replay", file), file)
 			}
 		})
 	}
@@ -64,21 +87,22 @@ func TestALackOfSpaceIsAFault(t *testing.T) {
 	require.Regexp(t, `[1-9][0-9]*\s+faults`, stdout)
 }
 
-func TestRangeCountsItsVerdicts(t *testing.T) {
-	code, stdout, stderr := simrun(t, "--seeds", "1-4", "--scenario", "calm", "--target", "forgetful", "--json")
-	require.Equal(t, exitFailed, code, stderr)
-	require.Equal(t, 4, strings.Count(stdout, `"verdict":"failed"`), stdout)
-	require.Contains(t, stderr, "4 of 4 seeds: 0 passed, 4 failed, 0 inconclusive")
-	require.Contains(t, stderr, "Reliable broken in ")
-}
-
 // A run of a range keeps artifacts only if it fails.
-func TestRangeKeepsTheArtifactsOfFailures(t *testing.T) {
-	for target, kept := range map[string]int{"forgetful": 2, targets[0].Name: 0} {
-		c, _, _ := command(t, "--seeds", "7-8", "--scenario", "calm", "--target", target)
+func TestRangeCountsItsVerdictsAndKeepsFailures(t *testing.T) {
+	for target, row := range map[string]struct {
+		kept int
+		says string
+	}{
+		"forgetful":     {2, "2 of 2 seeds: 0 passed, 2 failed, 0 inconclusive"},
+		targets[0].Name: {0, "2 of 2 seeds: 2 passed, 0 failed, 0 inconclusive"},
+	} {
+		c, stdout, stderr := command(t, "--seeds", "7-8", "--scenario", "calm", "--target", target, "--json")
 		_ = c.Run()
+		require.Equal(t, row.kept, strings.Count(stdout.String(), `"verdict":"failed"`), stdout)
+		require.Contains(t, stderr.String(), row.says)
+		require.Equal(t, row.kept > 0, strings.Contains(stderr.String(), "Reliable broken in "))
 		folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*", "tape.bin.zst"))
 		require.NoError(t, err)
-		require.Len(t, folders, kept, target)
+		require.Len(t, folders, row.kept, target)
 	}
 }

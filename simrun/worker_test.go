@@ -153,35 +153,26 @@ func TestATemplateThatDoesNotBootFailsItsRuns(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A run in place ends with its worker, and is a failure nevertheless.
-func TestARunThatDiesInPlaceLeavesAFolder(t *testing.T) {
-	out := t.TempDir()
-	stdout := simrunExits(t, exitFailed, "--seeds", "1-2", "--no-fork", "--scenario", "calm", "--target", "panicking", "--out", out)
-	require.Contains(t, stdout, "2 of 2 seeds: 0 passed, 2 failed, 0 inconclusive")
-	recorded, err := scenario.Load(filepath.Join(out, "panicking-calm-2"))
-	require.NoError(t, err)
-	require.Greater(t, len(recorded.Tape), 100)
-}
-
-// If a run's process dies, its spec and its decisions so far are kept.
+// If a run's process dies, its spec and its decisions so far are kept, also if it is that of a worker.
 func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "out")
-	stdout := simrunExits(t, exitFailed, "--seed", "3", "--target", "panicking", "--out", folder)
-	folder = filepath.Join(folder, "panicking-minute-3")
-	require.Contains(t, stdout, "artifacts in "+folder)
-	require.Contains(t, content(t, folder, "report.txt"), "panic: the panicking target panics")
-	require.NotEmpty(t, content(t, folder, "plan.txt"))
-	recorded, err := scenario.Load(folder)
-	require.NoError(t, err)
-	require.Equal(t, uint64(3), recorded.Spec.Seed)
-	require.Empty(t, recorded.Hash)
-	require.Greater(t, len(recorded.Tape), 100, "the decisions of the time before the panic")
+	for _, flags := range [][]string{{"--seed", "3"}, {"--seeds", "2-3", "--no-fork"}} {
+		out := t.TempDir()
+		stdout := simrunExits(t, exitFailed, append(flags, "--target", "panicking", "--scenario", "calm", "--out", out)...)
+		folder := filepath.Join(out, "panicking-calm-3")
+		require.Contains(t, stdout, "artifacts in "+folder)
+		require.Contains(t, content(t, folder, "report.txt"), "panic: the panicking target panics")
+		require.NotEmpty(t, content(t, folder, "plan.txt"))
+		recorded, err := scenario.Load(folder)
+		require.NoError(t, err)
+		require.Equal(t, uint64(3), recorded.Spec.Seed)
+		require.Empty(t, recorded.Hash)
+		require.Greater(t, len(recorded.Tape), 100, "the decisions of the time before the panic")
 
-	stdout = simrunExits(t, exitFailed, "replay", folder)
-	require.Contains(t, stdout, "panic: the panicking target panics")
-	require.Contains(t, stdout, "the process died after the same decisions as when the run was recorded")
-
-	refused(t, "history.jsonl", "check", folder)
+		stdout = simrunExits(t, exitFailed, "replay", folder)
+		require.Contains(t, stdout, "panic: the panicking target panics")
+		require.Contains(t, stdout, "the process died after the same decisions as when the run was recorded")
+		refused(t, "history.jsonl", "check", folder)
+	}
 }
 
 func TestInterruptGivesWhatIsKnown(t *testing.T) {

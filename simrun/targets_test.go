@@ -1,6 +1,8 @@
 package simrun
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,5 +38,20 @@ func TestTargetsOfOnesOwn(t *testing.T) {
 		require.Contains(t, inProcess(t, "spec", "--scenario", scenario, "--target", "etcd3", "--etcd-members", "3"), `"members":3,`)
 		code, stdout, stderr := runHere("spec", "--scenario", scenario, "--etcd-members", "3")
 		requireRefused(t, "--etcd-members: expected 1 for the target mine, whose store is the only member, found 3", code, stdout, stderr)
+	}
+}
+
+// Every scenario of a tested target is a test there.
+func TestScenariosThatAreTestsAreThere(t *testing.T) {
+	for _, target := range testedTargets {
+		files, err := filepath.Glob(filepath.Join("..", target.Tests.Module, target.Tests.Package, "*_test.go"))
+		require.NoError(t, err)
+		var all strings.Builder
+		for _, file := range files {
+			all.WriteString(content(t, file))
+		}
+		for _, one := range target.Scenarios {
+			require.Contains(t, all.String(), "\nfunc "+one.Test+"(t *testing.T)", one.Name)
+		}
 	}
 }
