@@ -2,7 +2,10 @@ package cacher
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"os"
+	goruntime "runtime"
 	"testing"
 	"time"
 
@@ -219,4 +222,17 @@ func (c creating) Create(ctx context.Context, key string, object, out runtime.Ob
 		return err
 	}
 	return c.waitFresh(ctx, rvOf(out))
+}
+
+// TestMain makes the tests run concurrently. Kubernetes' suite gives an object a TTL of a second
+// and reads it in parallel subtests, one of which waits for seconds; one after the other, as with
+// one P, the object is gone.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if goruntime.GOMAXPROCS(0) < 8 {
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
 }

@@ -196,3 +196,54 @@ func TestAStreamResumesAnywhere(t *testing.T) {
 		require.True(t, model.Complete(small(), resumed, states[0], 12))
 	}
 }
+
+func TestScopeNarrowsByNamespaceAndName(t *testing.T) {
+	key := model.Key{Namespace: "a", Name: "x"}
+	require.True(t, model.Scope{}.Contains(key))
+	require.True(t, model.Scope{Namespace: "a", Name: "x"}.Contains(key))
+	require.False(t, model.Scope{Namespace: "a", Name: "y"}.Contains(key))
+	require.False(t, model.Scope{Namespace: "b"}.Contains(key))
+	require.False(t, model.Scope{Namespace: "a-"}.Contains(key))
+}
+
+func TestSelectorIsAConjunction(t *testing.T) {
+	object := &model.Object{Labels: map[string]string{"app": "web", "tier": ""}, Node: "n1"}
+	require.True(t, model.Selector{}.Matches(object))
+	require.True(t, model.Selector{Labels: map[string]string{"app": "web"}, Node: "n1"}.Matches(object))
+	require.False(t, model.Selector{Labels: map[string]string{"app": "web"}, Node: "n2"}.Matches(object))
+	require.True(t, model.Selector{Labels: map[string]string{"tier": ""}}.Matches(object))
+	require.False(t, model.Selector{Labels: map[string]string{"zone": ""}}.Matches(object), "absent is not empty")
+	require.False(t, model.Selector{}.Matches(nil))
+}
+
+func TestScribblesAreFoundWhereverTheyAre(t *testing.T) {
+	mark := model.MutationMark(17)
+	for _, object := range []model.Object{
+		{Value: mark}, {Node: mark}, {UID: mark},
+		{Labels: map[string]string{"app": "web", "tier": mark}},
+		{Labels: map[string]string{"app": mark, "tier": model.MutationMark(18)}},
+	} {
+		by, found := model.MutatedBy(&object)
+		require.True(t, found, "%+v", object)
+		require.Equal(t, 17, by, "%+v", object)
+	}
+	for _, object := range []*model.Object{
+		nil, {}, {Value: "writer-1-7", Node: "node-1", Labels: map[string]string{"app": "web"}},
+		{Value: "scribbled over by stream"}, {Value: "scribbled over by stream x"},
+	} {
+		_, found := model.MutatedBy(object)
+		require.False(t, found, "%+v", object)
+	}
+}
+
+func TestScribblingGoesThroughWhatIsShared(t *testing.T) {
+	stored := model.Object{Name: "x", Value: "v", Labels: map[string]string{"app": "web"}}
+	delivered := stored // the labels are shared
+	model.Mutate(&delivered, 3)
+	by, found := model.MutatedBy(&delivered)
+	require.True(t, found)
+	require.Equal(t, 3, by)
+	_, found = model.MutatedBy(&stored)
+	require.True(t, found, "a shallow copy does not isolate")
+	require.Equal(t, "v", stored.Value)
+}

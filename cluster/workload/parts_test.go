@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -119,19 +120,33 @@ func TestTheFinalWriterLeavesOutSteps(t *testing.T) {
 	require.Empty(t, nobody.Streams)
 }
 
-func TestPartsThatCannotBeAreNamed(t *testing.T) {
+func TestConfigurationsThatCannotBeAreNamed(t *testing.T) {
+	parts := func(parts ...Part) func(*Config) { return func(c *Config) { c.Parts = parts } }
 	step := Step{Number: 1}
-	for says, parts := range map[string][]Part{
-		`found "gardener"`:     {{Client: "gardener", Steps: []Step{step}}},
-		"one part of reader-0": {{Client: "reader-0", Steps: []Step{step}}, {Client: "reader-0", Steps: []Step{step}}},
-		"found none; leave":    {{Client: "reader-0", Steps: nil}},
-		"step 1 after step 1":  {{Client: "reader-0", Steps: []Step{step, step}}},
-		"a number above 0":     {{Client: "reader-0", Steps: []Step{{Number: 0}}}},
-		"0 to 16777216 draws":  {{Client: "reader-0", Steps: []Step{{Number: 1, Draws: 1 << 30}}}},
-		"a time of 0 or more":  {{Client: "reader-0", Steps: []Step{{Number: 1, At: -1}}}},
+	for says, damage := range map[string]func(*Config){
+		"must exceed the quiet phase":         func(c *Config) { c.Quiet = c.Duration },
+		"up to 45s, when faults have healed":  func(c *Config) { c.Writing = c.Duration },
+		"nobody is to write; found 3":         func(c *Config) { c.Writing, c.Flood = time.Second, 3 },
+		"found -1":                            func(c *Config) { c.Operations = -1 },
+		"found -2":                            func(c *Config) { c.Watchers = -2 },
+		"at least one namespace and one name": func(c *Config) { c.Names = nil },
+		"a key and values":                    func(c *Config) { c.Labels = []Label{{Key: "app"}} },
+		"operation timeout":                   func(c *Config) { c.OperationTimeout = 0 },
+		`found "gardener"`:                    parts(Part{Client: "gardener", Steps: []Step{step}}),
+		"one part of reader-0":                parts(Part{Client: "reader-0", Steps: []Step{step}}, Part{Client: "reader-0", Steps: []Step{step}}),
+		"found none; leave":                   parts(Part{Client: "reader-0"}),
+		"step 1 after step 1":                 parts(Part{Client: "reader-0", Steps: []Step{step, step}}),
+		"a number above 0":                    parts(Part{Client: "reader-0", Steps: []Step{{Number: 0}}}),
+		"0 to 16777216 draws":                 parts(Part{Client: "reader-0", Steps: []Step{{Number: 1, Draws: 1 << 30}}}),
+		"a time of 0 or more":                 parts(Part{Client: "reader-0", Steps: []Step{{Number: 1, At: -1}}}),
 	} {
 		config := DefaultConfig()
-		config.Parts = parts
+		require.NoError(t, config.Validate())
+		damage(&config)
 		require.ErrorContains(t, config.Validate(), says)
 	}
+	_, err := New(DefaultConfig(), Environment{})
+	require.ErrorContains(t, err, "at least one server")
+	_, err = New(DefaultConfig(), Environment{Servers: []string{"apiserver-0"}})
+	require.ErrorContains(t, err, "informers")
 }

@@ -2,6 +2,7 @@ package target_test
 
 import (
 	"crypto/x509"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,4 +26,16 @@ func TestCertificates(t *testing.T) {
 	var invalid x509.CertificateInvalidError
 	require.ErrorAs(t, verify(expired), &invalid)
 	require.Equal(t, x509.Expired, invalid.Reason)
+}
+
+func TestEveryReleaseHasItsFiles(t *testing.T) {
+	for _, release := range target.Releases() {
+		require.FileExists(t, filepath.Join(release.Dir("../.."), "go.mod"))
+		require.DirExists(t, filepath.Join(release.Dir("../.."), target.ReleaseWorker))
+		found, known := target.FindRelease(release.Name)
+		require.True(t, known)
+		require.Equal(t, release, found)
+	}
+	_, known := target.FindRelease("kubernetes-0.1")
+	require.False(t, known)
 }

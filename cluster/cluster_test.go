@@ -1,12 +1,17 @@
 package cluster
 
 import (
+	"context"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
@@ -130,4 +135,87 @@ func TestACallWaitsUntilItReturns(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		require.Empty(t, c.Waiting(), "a process that has crashed does nothing any more")
 	})
+}
+
+func TestTheDiskOfAMemberThatHangsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, m := time.Now(), &Member{}
+		m.awaitDisk()
+		require.Zero(t, time.Since(began))
+
+		m.hang(true)
+		m.hang(true)
+		time.AfterFunc(time.Second, func() { m.hang(false) })
+		m.awaitDisk()
+		require.Equal(t, time.Second, time.Since(began))
+
+		m.hang(false)
+		m.awaitDisk()
+		require.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+// onlyEtcd is a target without servers.
+type onlyEtcd struct{ target.Target }
+
+func (onlyEtcd) Etcd() etcd.Release { return current.Release{} }
+
+// A restore loses no acknowledged write, even if the member has not yet applied all of its log.
+func TestARestoreLosesNoAcknowledgedWrite(t *testing.T) {
+	isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(t testing.TB, world *sim.World) {
+		c, err := Start(world, Config{Members: 1, Target: onlyEtcd{}})
+		require.NoError(t, err)
+		member := c.Members()[0]
+		asking := func(ask func(*clientv3.Client) error) {
+			world.Process("client").Do(func() {
+				client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
+				require.NoError(t, err)
+				defer client.Close()
+				require.NoError(t, ask(client))
+			})
+		}
+		asking(func(client *clientv3.Client) error {
+			_, err := client.Put(context.Background(), "/a", "acknowledged")
+			return err
+		})
+		require.NoError(t, member.Crash())
+		require.NoError(t, member.Start())
+		require.NoError(t, member.Restore(0), "it has no leader yet")
+		asking(func(client *clientv3.Client) error {
+			found, err := client.Get(context.Background(), "/a")
+			require.Len(t, found.Kvs, 1)
+			return err
+		})
+	})
+}
+
+func TestARecordHoldsChanges(t *testing.T) {
+	began := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	type step struct {
+		at   int
+		what string
+	}
+	for name, row := range map[string]struct{ noted, want []step }{
+		"nothing":                     {nil, nil},
+		"what does not change":        {[]step{{1, "a"}, {2, "a"}, {3, "a"}}, []step{{1, "a"}}},
+		"what changes":                {[]step{{1, "a"}, {2, "b"}, {3, "a"}}, []step{{1, "a"}, {2, "b"}, {3, "a"}}},
+		"the end of an instant":       {[]step{{1, "a"}, {2, "b"}, {2, "c"}}, []step{{1, "a"}, {2, "c"}}},
+		"an instant that changes nil": {[]step{{1, "a"}, {2, "b"}, {2, "a"}, {3, "c"}}, []step{{1, "a"}, {3, "c"}}},
+		"before the beginning":        {[]step{{-9, "a"}, {-5, "b"}, {4, "c"}}, []step{{0, "b"}, {4, "c"}}},
+		"at the beginning":            {[]step{{-9, "a"}, {0, "b"}}, []step{{0, "b"}}},
+		"after the end":               {[]step{{1, "a"}, {10, "b"}, {11, "c"}}, []step{{1, "a"}, {10, "b"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r record[string]
+			for _, step := range row.noted {
+				r.note(at(step.at), step.what)
+			}
+			var got []step
+			for _, turn := range r.between(began, at(10)) {
+				got = append(got, step{int(turn.from.Sub(began) / time.Second), turn.what})
+			}
+			require.Equal(t, row.want, got)
+		})
+	}
 }
