@@ -76,26 +76,12 @@ func (f *runFlags) registerSpec(command *cobra.Command) {
 
 func registerWorkers(command *cobra.Command, workers *int) {
 	*workers = swarm.DefaultLimits().Workers
-	command.Flags().Var((*workerCount)(workers), "workers", "number of worker processes")
-}
-
-// workerCount is the value of --workers.
-type workerCount int
-
-// String implements pflag.Value.
-func (w *workerCount) String() string { return strconv.Itoa(int(*w)) }
-
-// Type implements pflag.Value.
-func (*workerCount) Type() string { return "int" }
-
-// Set implements pflag.Value.
-func (w *workerCount) Set(text string) error {
-	number, err := strconv.Atoi(text)
-	if err != nil || number < 1 {
-		return fmt.Errorf("expected at least 1 worker, found %s", text)
-	}
-	*w = workerCount(number)
-	return nil
+	command.Flags().Func("workers", fmt.Sprintf("`number` of worker processes (default %d)", *workers), func(text string) (err error) {
+		if *workers, err = strconv.Atoi(text); err != nil || *workers < 1 {
+			return fmt.Errorf("expected at least 1 worker, found %s", text)
+		}
+		return nil
+	})
 }
 
 func registerVerbose(command *cobra.Command, verbose *bool) {

@@ -143,7 +143,7 @@ func wrongValue(invalid *pflag.InvalidValueError) error {
 		"int": "a whole number", "int64": "a whole number", "duration": "a time such as 30s or 1m30s", "durationSlice": "times such as 5ms,300ms",
 		"bool": "true or false",
 	}[flag.Value.Type()]
-	if _, ours := flag.Value.(*workerCount); ours || expected == "" {
+	if expected == "" {
 		return fmt.Errorf("--%s: %w", flag.Name, invalid.Unwrap())
 	}
 	return fmt.Errorf("--%s: expected %s, found %q", flag.Name, expected, invalid.GetValue())

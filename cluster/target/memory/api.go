@@ -138,7 +138,8 @@ const futureWait = 3 * time.Second
 
 // waitFor waits, up to a limit, until the store has reached rv.
 func (s *Store) waitFor(ctx context.Context, rv int64) bool {
-	var deadline <-chan time.Time
+	ctx, cancel := context.WithTimeout(ctx, futureWait)
+	defer cancel()
 	for {
 		s.mu.Lock()
 		reached, wake := s.truth.Revision >= rv, s.wake
@@ -146,31 +147,19 @@ func (s *Store) waitFor(ctx context.Context, rv int64) bool {
 		if reached {
 			return true
 		}
-		if deadline == nil {
-			timer := time.NewTimer(futureWait)
-			defer timer.Stop()
-			deadline = timer.C
-		}
 		select {
 		case <-wake:
-		case <-deadline:
-			return false
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
+// wait reports whether ctx lasted that long.
 func wait(ctx context.Context, duration time.Duration) bool {
-	if duration <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return true
+	case <-time.After(duration):
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }

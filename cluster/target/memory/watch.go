@@ -63,9 +63,7 @@ func (w *watch) Stop() { w.cancel() }
 func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 	var bookmark <-chan time.Time
 	if w.request.Bookmarks {
-		timer := time.NewTimer(w.store.BookmarkPeriod)
-		defer timer.Stop()
-		bookmark = timer.C
+		bookmark = time.After(w.store.BookmarkPeriod)
 	}
 	for {
 		if w.ctx.Err() != nil {
