@@ -4,8 +4,7 @@
 // It is the specification that the oracle checks histories against, as pure
 // functions over plain types:
 //
-//   - history.go: what a run records, and the requests clients make
-//   - key.go: the identity of an object, and the order etcd keeps keys in
+//   - history.go: what a run records, the requests clients make, and the identity of an object
 //   - store.go: the state of the resource at any revision
 //   - authors.go: which operation made a change
 //   - staircase.go: when an RV had been reached, and the evidence

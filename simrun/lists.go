@@ -2,8 +2,10 @@ package simrun
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +15,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 func scenariosCommand() *cobra.Command {
@@ -117,5 +121,63 @@ func printKind(out io.Writer, kind faults.Kind) {
 	fmt.Fprintf(out, "\n%s\n", explain.Wrap(4, kind.Doc))
 	for _, parameter := range kind.Parameters {
 		fmt.Fprintf(out, "    %-10s %s\n", parameter.Name, parameter.Expects)
+	}
+}
+
+// specCommand prints the spec of the runs that flags describe. Hunts for mutants call it, so that
+// they accept the same flags as simrun.
+func specCommand() *cobra.Command {
+	var flags runFlags
+	command := &cobra.Command{
+		Use: "spec", Short: "print the spec of a run as JSON, without a seed", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			for _, name := range []string{"seed", "seeds", "mutant", "out", "workers", "keep-all", "json", "no-fork", "verbose"} {
+				if command.Flags().Changed(name) {
+					return fmt.Errorf("expected flags that say what a run is, found --%s", name)
+				}
+			}
+			spec, err := flags.spec()
+			if err == nil {
+				err = flags.ofPlan(spec.WithSeed(0).Validate())
+			}
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(command.OutOrStdout()).Encode(spec)
+		},
+	}
+	flags.register(command)
+	return command
+}
+
+// versionCommand prints what this binary was built from, on which a run depends besides its seed
+// and options.
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "print the versions of simrun, Go, Kubernetes and etcd, and the overlay's hash",
+		Example: "  simrun version",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			build := scenario.CurrentBuild()
+			version := "(devel)"
+			if info, ok := debug.ReadBuildInfo(); ok {
+				version = cmp.Or(info.Main.Version, version)
+			}
+			commit := cmp.Or(build.Revision, "unknown")
+			if build.Modified {
+				commit += ", with changes"
+			}
+			edits := overlay.Hash()
+			if sim.Available() != nil {
+				edits += ", not in this binary: it builds another one with it when it has to simulate"
+			}
+			return printList(command.OutOrStdout(), []named{
+				{"simrun", version}, {"commit", commit}, {"go", build.Go},
+				{"kubernetes", "k8s.io/apiserver " + build.Modules["k8s.io/apiserver"]},
+				{"etcd", "go.etcd.io/etcd/server/v3 " + build.Modules["go.etcd.io/etcd/server/v3"]},
+				{"overlay", edits},
+			})
+		},
 	}
 }

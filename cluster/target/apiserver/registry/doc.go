@@ -7,17 +7,14 @@
 // It uses only long-established parts of Kubernetes' API, so that it compiles against the releases
 // of cluster/released and the one in go.mod. [Release] contains their differences.
 //
-//   - handler.go: the handler, and what differs between releases
-//   - operations.go: reads, writes and lists
-//   - watch.go: watches
+//   - operations.go: the handler, what differs between releases, and reads, writes and lists
+//   - watch.go: watches, as streams of clients
 //   - pods.go: pods, their keys, codec, selectors and indices, resourceVersions, and what a
 //     careless consumer does to its pods
 //   - code.go: errors
 //   - events.go: events of watches, in both directions
-//   - clientwatch.go: a watch of the cache as a stream of a client
-//   - listerwatcher.go: client-go's lists and watches as operations and streams
-//   - informerwatch.go: a stream of a client as a watch for client-go's informers, and
-//     what their handlers are told
+//   - informer.go: client-go's lists and watches as operations and streams, and what
+//     the handlers of informers are told
 //   - upstream.go: the storage below a cache, which reports how far the cache is, fails on demand,
 //     and makes values unreadable for a time
 package registry
