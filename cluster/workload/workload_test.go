@@ -115,6 +115,11 @@ func unrest(_ *Workload, store *memory.Store) []model.Fault {
 
 func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 	seen := map[string]int{}
+	note := func(is bool, what string) {
+		if is {
+			seen[what]++
+		}
+	}
 	var operations int
 	const runs = 16
 	for seed := range uint64(runs) {
@@ -147,9 +152,7 @@ func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 			}
 			seen[string(op.Kind)+" answered "+string(op.Err)]++
 			seen["scope"+shape(op.Scope)]++
-			if op.Continues != 0 {
-				seen["page of "+strings.TrimRight(op.Client, "-0123456789")]++
-			}
+			note(op.Continues != 0, "page of "+strings.TrimRight(op.Client, "-0123456789"))
 		}
 		for _, stream := range history.Streams {
 			kind := "watch n"
@@ -163,24 +166,14 @@ func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 				kind += " initial"
 			}
 			seen[kind]++
-			if !stream.Bookmarks {
-				seen["watch without bookmarks"]++
-			}
-			if stream.Selector.Node != "" {
-				seen["watch node"]++
-			}
-			if stream.Selector.Labels != nil {
-				seen["watch labels"]++
-			}
+			note(!stream.Bookmarks, "watch without bookmarks")
+			note(stream.Selector.Node != "", "watch node")
+			note(stream.Selector.Labels != nil, "watch labels")
 			seen["watch"+shape(stream.Scope)]++
 			seen["watch consumer "+stream.Consumer]++
 			seen["watch ended "+string(stream.Reason)+string(stream.Err)]++
-			if stream.ResumesStream != 0 {
-				seen["resumes stream"]++
-			}
-			if stream.ResumesList != 0 {
-				seen["resumes list"]++
-			}
+			note(stream.ResumesStream != 0, "resumes stream")
+			note(stream.ResumesList != 0, "resumes list")
 			for _, event := range stream.Events {
 				seen[string(event.Type)]++
 			}
