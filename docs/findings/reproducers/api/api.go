@@ -1,11 +1,12 @@
-// Package api serves namespaces, pods, nodes, PersistentVolumes and their claims, Jobs, CronJobs and Leases with kube-apiserver's storage, validation and namespace
-// admission over HTTP.
+// Package api serves namespaces, pods, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets, Deployments and Leases with
+// kube-apiserver's storage, validation and namespace admission over HTTP.
 package api
 
 import (
 	"net"
 	"net/http"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,10 +23,13 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
+	deployments "k8s.io/kubernetes/pkg/registry/apps/deployment/storage"
+	replicasets "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
 	cronjobs "k8s.io/kubernetes/pkg/registry/batch/cronjob/storage"
 	jobs "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	leases "k8s.io/kubernetes/pkg/registry/coordination/lease/storage"
@@ -34,20 +38,25 @@ import (
 	volumes "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
 	claims "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+	accounts "k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 // Start runs an API server over an etcd of its own, and returns how clients connect to it.
-func Start() *clientrest.Config { return StartOver(store.Options{Etcd: rig.StartEtcd()}) }
+func Start() *clientrest.Config { return Over(store.Options{Etcd: rig.StartEtcd()}, Directly) }
 
-// StartOver runs an API server over an etcd.
-func StartOver(over store.Options) *clientrest.Config {
+// Directly is for the argument through of [Over].
+func Directly(address string) string { return address }
+
+// Over runs an API server over an etcd. The informer of its admission connects to where through says, given the server's own address.
+func Over(over store.Options, through func(address string) string) *clientrest.Config {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	rig.Must(err)
 	client := &clientrest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
-	informed := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(client), 0)
+	informing := &clientrest.Config{Host: "http://" + through(listener.Addr().String()), QPS: -1}
+	informed := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(informing), 0)
 	admission, err := lifecycle.NewLifecycle(sets.New[string]())
 	rig.Must(err)
 	admission.SetExternalKubeClientSet(kubernetes.NewForConfigOrDie(client))
@@ -72,6 +81,12 @@ func StartOver(over store.Options) *clientrest.Config {
 	rig.Must(err)
 	claim, claimStatus, err := claims.NewREST(over)
 	rig.Must(err)
+	account, err := accounts.NewREST(over, nil, nil, nil, 0, nil, nil, nil, nil, nil, false, 0)
+	rig.Must(err)
+	replicas, err := replicasets.NewStorage(over)
+	rig.Must(err)
+	deployment, err := deployments.NewStorage(over)
+	rig.Must(err)
 	job, err := jobs.NewStorage(over)
 	rig.Must(err)
 	cronJob, cronJobStatus, err := cronjobs.NewREST(over)
@@ -82,10 +97,14 @@ func StartOver(over store.Options) *clientrest.Config {
 		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize,
 		"pods": pod.Pod, "pods/status": pod.Status, "pods/binding": pod.Binding, "nodes": node.Node, "nodes/status": node.Status,
 		"persistentvolumes": volume, "persistentvolumes/status": volumeStatus, "persistentvolumeclaims": claim, "persistentvolumeclaims/status": claimStatus,
+		"serviceaccounts": account,
 	})
 	rig.Must(serving.InstallLegacyAPIGroup(server.DefaultLegacyAPIPrefix, core))
 	batch := group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status, "cronjobs": cronJob, "cronjobs/status": cronJobStatus})
 	rig.Must(serving.InstallAPIGroup(batch))
+	rig.Must(serving.InstallAPIGroup(group("apps", map[string]rest.Storage{
+		"replicasets": replicas.ReplicaSet, "replicasets/status": replicas.Status, "deployments": deployment.Deployment, "deployments/status": deployment.Status,
+	})))
 	rig.Must(serving.InstallAPIGroup(group("coordination.k8s.io", map[string]rest.Storage{"leases": lease})))
 	go func() { rig.Must(http.Serve(listener, serving.Handler)) }()
 	informed.Start(nil)
@@ -104,8 +123,8 @@ func group(name string, storage map[string]rest.Storage) *server.APIGroupInfo {
 func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
 	for _, object := range []runtime.Object{
-		&corev1.Namespace{}, &corev1.Pod{}, &corev1.Binding{}, &corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
-		&batchv1.Job{}, &batchv1.CronJob{}, &coordinationv1.Lease{},
+		&corev1.Namespace{}, &corev1.Pod{}, &corev1.Binding{}, &corev1.ServiceAccount{}, &corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
+		&batchv1.Job{}, &batchv1.CronJob{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &coordinationv1.Lease{},
 	} {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}

@@ -117,7 +117,7 @@ func (c core) ReplicationControllers(space string) typed.ReplicationControllerIn
 
 // start runs an API server and kube-scheduler, with its default configuration, and creates the claim and its volume, which are bound.
 func start(etcd, prefix string) *cluster {
-	c := &cluster{fake.NewClientset(), kubernetes.NewForConfigOrDie(api.StartOver(store.Options{Etcd: etcd, Prefix: prefix}))}
+	c := &cluster{fake.NewClientset(), kubernetes.NewForConfigOrDie(api.Over(store.Options{Etcd: etcd, Prefix: prefix}, api.Directly))}
 	_, err := c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
 	rig.Must(err)
 	modes, size := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}

@@ -1,0 +1,194 @@
+// Finding 60: a namespace is deleted and recreated, and the API server that the controllers use has not observed that yet. It refuses what they create, as the namespace
+// terminates. They take that for final, although the new namespace does not terminate: they do not retry, or wait for pods that they have not created.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+	"k8s.io/kubernetes/pkg/controller/serviceaccount"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
+)
+
+const (
+	space    = "red"
+	patient  = 30 * time.Second
+	touching = 10 * time.Second
+)
+
+var ctx = context.Background()
+
+// workloads are a Job, a ReplicaSet and a Deployment, by their paths. Their names are labels of what is created for them.
+var workloads = map[string]string{
+	"/apis/batch/v1/namespaces/red/jobs/job":              fmt.Sprintf(workload, "job", "", "job", "Never"),
+	"/apis/apps/v1/namespaces/red/replicasets/replicaset": fmt.Sprintf(workload, "replicaset", `"selector":{"matchLabels":{"app":"replicaset"}},`, "replicaset", "Always"),
+	"/apis/apps/v1/namespaces/red/deployments/deployment": fmt.Sprintf(workload, "deployment", `"selector":{"matchLabels":{"app":"deployment"}},`, "deployment", "Always"),
+}
+
+const workload = `{"metadata":{"name":%q},"spec":{%s"template":{"metadata":{"labels":{"app":%q}},"spec":{"restartPolicy":%q,"containers":[{"name":"c","image":"image"}]}}}}`
+
+// variant is how late the API server of the controllers observes that the namespace was recreated, and whether the controllers receive another cause of refusals.
+type variant struct {
+	late  time.Duration
+	other bool
+}
+
+func (v variant) String() string {
+	if v.other {
+		return fmt.Sprintf("%v late, and refusals have another cause", v.late)
+	}
+	return fmt.Sprintf("%v late", v.late)
+}
+
+func main() {
+	etcd := rig.StartEtcd()
+	rig.Variants("controllers give up in a namespace that does not terminate", []variant{{0, false}, {2 * time.Second, true}, {2 * time.Second, false}},
+		func(v variant) (string, bool, bool) { return v.String(), v.late > 0 && !v.other, v.run(etcd) })
+}
+
+// run recreates a namespace, creates workloads in it, and reports whether the controllers give up.
+func (v variant) run(etcd string) bool {
+	over, relay := store.Options{Etcd: etcd, Prefix: "/" + v.String()}, (*rig.Relay)(nil)
+	user := kubernetes.NewForConfigOrDie(api.Over(over, api.Directly))
+	config := api.Over(over, func(address string) string {
+		relay = rig.NewRelay(address)
+		return relay.Address
+	})
+	second, refused := kubernetes.NewForConfigOrDie(config), &atomic.Int64{}
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return refusals{inner, v.other, refused} })
+
+	spaces, named := user.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}
+	_, err := spaces.Create(ctx, named, metav1.CreateOptions{})
+	rig.Must(err)
+	rig.Must(spaces.Delete(ctx, space, metav1.DeleteOptions{}))
+	if !rig.Until(func() bool {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
+		_, err := second.CoreV1().ServiceAccounts(space).Create(ctx, account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	}) {
+		rig.Must(errors.New("the second API server does not observe the deletion"))
+	}
+	relay.Hold()
+	_, err = spaces.Finalize(ctx, named, metav1.UpdateOptions{}) // as the namespace controller does once a namespace is empty
+	rig.Must(err)
+	if v.late == 0 {
+		relay.Release()
+		time.Sleep(time.Second)
+	}
+	control(kubernetes.NewForConfigOrDie(config))
+	_, err = spaces.Create(ctx, named, metav1.CreateOptions{})
+	rig.Must(err)
+	for of, body := range workloads {
+		rig.Must(user.BatchV1().RESTClient().Post().AbsPath(path.Dir(of)).SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(ctx).Error())
+	}
+	if v.late > 0 {
+		time.AfterFunc(v.late, relay.Release)
+	}
+	state, complete := wait(user, patient)
+	fmt.Printf("%v: %s; refused creates: %d\n", v, state, refused.Load())
+	if complete {
+		return false
+	}
+	for _, of := range append(slices.Collect(maps.Keys(workloads)), "/api/v1/namespaces/"+space) {
+		annotation := []byte(`{"metadata":{"annotations":{"changed":"yes"}}}`)
+		rig.Must(user.BatchV1().RESTClient().Patch(types.MergePatchType).AbsPath(of).Body(annotation).Do(ctx).Error())
+	}
+	state, _ = wait(user, touching)
+	fmt.Printf("%v, and everything annotated: %s\n", v, state)
+	return true
+}
+
+// control runs the controllers, and returns once they have listed everything.
+func control(client kubernetes.Interface) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	jobs, err := job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	rig.Must(err)
+	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), core.Pods(), client)
+	rig.Must(err)
+	options := serviceaccount.DefaultServiceAccountsControllerOptions()
+	accounts, err := serviceaccount.NewServiceAccountsController(klog.Background(), core.ServiceAccounts(), core.Namespaces(), client, options)
+	rig.Must(err)
+	replicas := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, replicaset.BurstReplicas)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go jobs.Run(ctx, 1)
+	go deployments.Run(ctx, 1)
+	go accounts.Run(ctx, 1)
+	go replicas.Run(ctx, 1)
+}
+
+// wait waits until the controllers have created everything, and says what comes of that.
+func wait(client kubernetes.Interface, patience time.Duration) (state string, complete bool) {
+	var missing []string
+	took, complete := rig.Wait(50*time.Millisecond, patience, func() bool {
+		missing = nil
+		for _, name := range []string{"job", "replicaset"} {
+			pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+			rig.Must(err)
+			if len(pods.Items) == 0 {
+				missing = append(missing, "the pod of the "+name)
+			}
+		}
+		sets, err := client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{LabelSelector: "app=deployment"})
+		rig.Must(err)
+		if len(sets.Items) == 0 {
+			missing = append(missing, "the replicaset of the deployment")
+		}
+		if _, err = client.CoreV1().ServiceAccounts(space).Get(ctx, "default", metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			missing = append(missing, "the default serviceaccount")
+		}
+		return len(missing) == 0
+	})
+	if complete {
+		return fmt.Sprintf("everything is there after %v", took.Round(100*time.Millisecond)), true
+	}
+	return fmt.Sprintf("missing after %v: %s", patience, strings.Join(missing, ", ")), false
+}
+
+// refusals counts what is refused, and can replace the cause.
+type refusals struct {
+	http.RoundTripper
+	other bool
+	count *atomic.Int64
+}
+
+func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.RoundTripper.RoundTrip(request)
+	if err != nil || response.StatusCode != http.StatusForbidden {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.count.Add(1)
+	if r.other {
+		body = bytes.ReplaceAll(body, []byte(corev1.NamespaceTerminatingCause), []byte(strings.Repeat("x", len(corev1.NamespaceTerminatingCause))))
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
