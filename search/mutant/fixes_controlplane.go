@@ -438,25 +438,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}},
 	},
 	{
-		Name: "fix-finding-60", Summary: "Controllers retry a create that is refused because the namespace is said to be terminating.",
-		File:        jobFile,
-		Anchor:      "						if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
-		Replacement: "						if false && apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
-		More: []Edit{
-			{File: replicaSetFile, Anchor: "				if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "				if false && apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n"},
-			{File: daemonSetFile, Anchor: "					if apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "					if false && apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n"},
-			{
-				File:   "pkg/controller/deployment/deployment_controller.go",
-				Anchor: "	if err == nil || errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "	if err == nil || false && errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
-			},
-			{
-				File:   "pkg/controller/serviceaccount/serviceaccounts_controller.go",
-				Anchor: "			if !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "			if true || !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
-			},
-			{
-				File:   "pkg/controller/endpoint/endpoints_controller.go",
-				Anchor: "			if errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n", Replacement: "			if false && errors.HasStatusCause(err, v1.NamespaceTerminatingCause) {\n",
-			},
-		},
+		Name: "fix-finding-60", Summary: "An API server asks the storage about a namespace that is terminating by its cache before it refuses a create there.",
+		Module: apiserver, File: "pkg/admission/plugin/namespace/lifecycle/admission.go",
+		Anchor:      "	// refuse to operate on non-existent namespaces\n",
+		Replacement: "	if exists && a.GetOperation() == admission.Create && namespace.Status.Phase == v1.NamespaceTerminating {\n		forceLiveLookup = true\n	}\n\n	// refuse to operate on non-existent namespaces\n",
 	},
 })
