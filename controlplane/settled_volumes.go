@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // claim returns the claim of a name in a namespace, nil for none.
@@ -61,16 +62,22 @@ func (s *state) bound(volume *corev1.PersistentVolume) *corev1.PersistentVolumeC
 	return nil
 }
 
+// isOurs reports whether a storage class is one of those that have a provisioner here.
+func isOurs(class string) bool {
+	return slices.Contains([]string{classNow, classLate, classKept}, class)
+}
+
 // claimsBind: each claim is bound to a volume, unless the volume waits for a pod, and no pod that uses the claim can be placed.
 func (s *state) claimsBind() error {
 	for _, claim := range s.claims {
-		if claim.DeletionTimestamp != nil || claim.Status.Phase == corev1.ClaimBound {
+		class := ptr.Deref(claim.Spec.StorageClassName, "")
+		if !isOurs(class) || claim.DeletionTimestamp != nil || claim.Status.Phase == corev1.ClaimBound {
 			continue
 		}
-		waits := *claim.Spec.StorageClassName == classLate && claim.Status.Phase == corev1.ClaimPending &&
+		waits := class == classLate && claim.Status.Phase == corev1.ClaimPending &&
 			s.user(&claim, func(p *corev1.Pod) bool { return lives(p) && s.hasRoom(p) && s.hasClaims(p) }) == nil
 		if !waits {
-			return wrongf(&claim, "claim %s of class %s is %s, of volume %q", describe(&claim), *claim.Spec.StorageClassName, claim.Status.Phase, claim.Spec.VolumeName)
+			return wrongf(&claim, "claim %s of class %s is %s, of volume %q", describe(&claim), class, claim.Status.Phase, claim.Spec.VolumeName)
 		}
 	}
 	return nil
@@ -79,6 +86,9 @@ func (s *state) claimsBind() error {
 // volumesFollow: a volume is bound to a claim, or it is released and kept.
 func (s *state) volumesFollow() error {
 	for _, volume := range s.volumes {
+		if !isOurs(volume.Spec.StorageClassName) {
+			continue
+		}
 		want := corev1.VolumeBound
 		if s.bound(&volume) == nil {
 			want = corev1.VolumeReleased

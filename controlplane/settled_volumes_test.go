@@ -47,7 +47,12 @@ func TestVolumesSettle(t *testing.T) {
 		change func(*world)
 		wrong  string // "" for no error
 	}{
-		"a claim that is not bound":               {func(w *world) { w.waitsFor("now") }, unbound},
+		"a claim that is not bound": {func(w *world) { w.waitsFor("now") }, unbound},
+		"a claim without a class":   {func(w *world) { w.waitsFor("now"); w.claim.Spec.StorageClassName = nil }, ""},
+		"a claim of another class":  {func(w *world) { w.waitsFor("others") }, ""},
+		"a volume of another class": {func(w *world) {
+			w.volume.Spec.StorageClassName, w.volume.Status.Phase = "others", corev1.VolumeAvailable
+		}, ""},
 		"a claim that waits for a pod":            {func(w *world) { w.waitsFor("late") }, ""},
 		"a claim whose pod waits":                 {func(w *world) { w.waitsFor("late"); w.uses("") }, "claim r/claim of class late is Pending"},
 		"a claim whose pod has no room":           {func(w *world) { w.waitsFor("late"); w.uses(""); w.pod.Spec.Containers = asking("2") }, ""},

@@ -85,7 +85,7 @@ func settled() *world {
 		claim: corev1.PersistentVolumeClaim{ObjectMeta: meta("claim"), Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: new("now"), VolumeName: "volume"},
 			Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}},
 		volume: corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "volume", UID: "volume"},
-			Spec:   corev1.PersistentVolumeSpec{PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete, ClaimRef: &corev1.ObjectReference{Namespace: "r", Name: "claim", UID: "claim"}},
+			Spec:   corev1.PersistentVolumeSpec{StorageClassName: "now", PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete, ClaimRef: &corev1.ObjectReference{Namespace: "r", Name: "claim", UID: "claim"}},
 			Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound}},
 		definition: apiextensionsv1.CustomResourceDefinition{
 			TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}, ObjectMeta: metav1.ObjectMeta{Name: "customs.example.com", UID: "customs"},
