@@ -23,10 +23,14 @@ func (s *state) short(namespace string) bool {
 	return false
 }
 
-// hasRoom reports whether a pod is bound, or fits on some node if pods of lower priority are preempted.
+// hasRoom reports whether a pod is bound, or fits on some node if pods of lower priority are preempted. It does not if a user has orphaned the claim of an
+// earlier pod of its name.
 func (s *state) hasRoom(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return true
+	}
+	if s.hasOrphan(pod) {
+		return false
 	}
 	wanted := wantedNode(pod)
 	for _, node := range s.nodes {

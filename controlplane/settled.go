@@ -120,8 +120,8 @@ func Settled(ctx context.Context, client kubernetes.Interface, untyped dynamic.I
 	}
 	return first(
 		promise{soon, s.cronJobsRun}, promise{soon, func() error { return s.suspendCronJobs(ctx, client) }}, promise{soon, func() error { return s.byHand(ctx, client) }},
-		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.claimsBind}, promise{soon, s.volumesFollow}, promise{soon, s.claimsBelong}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
-		promise{soon, s.daemonsDone}, promise{soon, s.templatesRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount}, promise{soon, s.jobsBegin},
+		promise{soon, s.customsServed}, promise{soon, s.owners}, promise{soon, s.deleted}, promise{soon, s.inNamespaces}, promise{soon, s.deploymentsDone}, promise{soon, s.setsDone}, promise{soon, s.statefulDone},
+		promise{soon, s.daemonsDone}, promise{soon, s.templatesRun}, promise{soon, s.podsRun}, promise{soon, s.claimsBind}, promise{soon, s.volumesFollow}, promise{soon, s.claimsBelong}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount}, promise{soon, s.jobsBegin},
 		promise{soon, s.jobsRest}, promise{soon, s.cronJobsKnow}, promise{backOff, s.jobsDone}, promise{resync, s.quotasCount}, promise{resync, s.addressesHeld},
 	)
 }
@@ -263,7 +263,7 @@ func (s *state) owners() error {
 	}
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
-		ends := s.off != nil && o.GetDeletionTimestamp() != nil
+		ends := o.GetDeletionTimestamp() != nil && (s.off != nil || s.isUsed(o))
 		if len(owners) > 0 && !ends && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
 			return living[r.UID] != nil && isOwner(r, living[r.UID], o) || s.mayExist(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
 		}) {

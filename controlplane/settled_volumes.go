@@ -30,6 +30,15 @@ func (s *state) hasClaims(pod *corev1.Pod) bool {
 	})
 }
 
+// hasOrphan reports whether the claim of one of a pod's ephemeral volumes has no owner. The pod waits for ever, as the claim was not created for it
+// (kubernetes.io/docs/concepts/storage/ephemeral-volumes: PersistentVolumeClaim naming).
+func (s *state) hasOrphan(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		claim := s.claim(pod.Namespace, claimOf(pod, &v))
+		return v.Ephemeral != nil && claim != nil && len(claim.OwnerReferences) == 0
+	})
+}
+
 // isUsed reports whether something keeps a terminating claim or volume: a pod on a node, or a claim.
 func (s *state) isUsed(o metav1.Object) bool {
 	switch o := o.(type) {

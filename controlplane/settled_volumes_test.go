@@ -17,6 +17,13 @@ func (w *world) uses(node string) {
 	}
 }
 
+// usesScratch makes the claim that of an ephemeral volume of the pod, which is on no node.
+func (w *world) usesScratch() {
+	w.uses("")
+	w.pod.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
+	w.claim.Name, w.volume.Spec.ClaimRef.Name = "pod-scratch", "pod-scratch"
+}
+
 // waitsFor makes the claim of a class wait for its volume.
 func (w *world) waitsFor(class string) {
 	w.claim.Spec.StorageClassName, w.claim.Spec.VolumeName, w.claim.Status.Phase = &class, "", corev1.ClaimPending
@@ -53,12 +60,21 @@ func TestVolumesSettle(t *testing.T) {
 		"a volume of another class": {func(w *world) {
 			w.volume.Spec.StorageClassName, w.volume.Status.Phase = "others", corev1.VolumeAvailable
 		}, ""},
-		"a claim that waits for a pod":            {func(w *world) { w.waitsFor("late") }, ""},
-		"a claim whose pod waits":                 {func(w *world) { w.waitsFor("late"); w.uses("") }, "claim r/claim of class late is Pending"},
-		"a claim whose pod has no room":           {func(w *world) { w.waitsFor("late"); w.uses(""); w.pod.Spec.Containers = asking("2") }, ""},
-		"a claim that has lost its volume":        {func(w *world) { w.waitsFor("late"); w.claim.Status.Phase = corev1.ClaimLost }, "is Lost"},
-		"a terminating claim":                     {func(w *world) { ends(&w.claim) }, "r/claim is terminating and is not removed"},
-		"a terminating claim that is used":        {func(w *world) { ends(&w.claim); w.uses("n") }, ""},
+		"a claim that waits for a pod":     {func(w *world) { w.waitsFor("late") }, ""},
+		"a claim whose pod waits":          {func(w *world) { w.waitsFor("late"); w.uses("") }, `pod r/pod is Running on node "" and not ready`},
+		"a claim whose pod has no room":    {func(w *world) { w.waitsFor("late"); w.uses(""); w.pod.Spec.Containers = asking("2") }, ""},
+		"a claim that has lost its volume": {func(w *world) { w.waitsFor("late"); w.claim.Status.Phase = corev1.ClaimLost }, "is Lost"},
+		"a terminating claim":              {func(w *world) { ends(&w.claim) }, "r/claim is terminating and is not removed"},
+		"a terminating claim that is used": {func(w *world) { ends(&w.claim); w.uses("n") }, ""},
+		"a terminating claim that is used, without an owner": {func(w *world) {
+			ends(&w.claim)
+			w.uses("n")
+			w.claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "stateful", UID: "gone"}}
+		}, ""},
+		"a claim without an owner": {func(w *world) {
+			w.uses("n")
+			w.claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "stateful", UID: "gone"}}
+		}, "r/claim has no owner left"},
 		"a terminating claim of a pod on no node": {func(w *world) { ends(&w.claim); w.uses("") }, "r/claim is terminating and is not removed"},
 		"a terminating volume":                    {func(w *world) { ends(&w.volume); w.volume.Spec.ClaimRef.UID = "gone" }, "volume is terminating and is not removed"},
 		"a terminating volume that is bound":      {func(w *world) { ends(&w.volume) }, ""},
@@ -75,7 +91,12 @@ func TestVolumesSettle(t *testing.T) {
 			w.uses("")
 			w.pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "none"
 		}, ""},
-		"a daemon of another template":                           {func(w *world) { w.runs("DaemonSet", "daemon") }, `pod r/pod of DaemonSet daemon runs image "old"`},
+		"a daemon of another template":   {func(w *world) { w.runs("DaemonSet", "daemon") }, `pod r/pod of DaemonSet daemon runs image "old"`},
+		"a pod whose claim was orphaned": {func(w *world) { w.usesScratch() }, ""},
+		"a pod whose claim is another pod's": {func(w *world) {
+			w.usesScratch()
+			w.claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n", UID: "n"}}
+		}, `pod r/pod is Running on node "" and not ready`},
 		"a pod that does not start":                              {func(w *world) { w.uses("") }, "pod r/pod is Running on node \"\" and not ready"},
 		"a claim that is deleted with its set":                   {func(w *world) { w.owns("Delete", ofSet) }, ""},
 		"a claim that is kept":                                   {func(w *world) { w.owns("Retain") }, ""},
