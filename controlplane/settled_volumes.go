@@ -115,8 +115,8 @@ func (s *state) volumesFollow() error {
 func (s *state) claimsBelong() error {
 	for _, set := range s.stateful {
 		policy := set.Spec.PersistentVolumeClaimRetentionPolicy
-		if policy == nil || set.DeletionTimestamp != nil {
-			continue
+		if policy == nil || set.DeletionTimestamp != nil || s.short(set.Namespace) {
+			continue // pods that are to go may wait for others to become ready
 		}
 		for i := range s.pods {
 			pod := &s.pods[i]

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -97,10 +98,14 @@ func TestVolumesSettle(t *testing.T) {
 			w.usesScratch()
 			w.claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n", UID: "n"}}
 		}, `pod r/pod is Running on node "" and not ready`},
-		"a pod that does not start":                              {func(w *world) { w.uses("") }, "pod r/pod is Running on node \"\" and not ready"},
-		"a claim that is deleted with its set":                   {func(w *world) { w.owns("Delete", ofSet) }, ""},
-		"a claim that is kept":                                   {func(w *world) { w.owns("Retain") }, ""},
-		"a claim that is not deleted with its set":               {func(w *world) { w.owns("Delete") }, "claim r/data-stateful-0 of stateful set r/stateful, whose policy is Delete and Delete"},
+		"a pod that does not start":                {func(w *world) { w.uses("") }, "pod r/pod is Running on node \"\" and not ready"},
+		"a claim that is deleted with its set":     {func(w *world) { w.owns("Delete", ofSet) }, ""},
+		"a claim that is kept":                     {func(w *world) { w.owns("Retain") }, ""},
+		"a claim that is not deleted with its set": {func(w *world) { w.owns("Delete") }, "claim r/data-stateful-0 of stateful set r/stateful, whose policy is Delete and Delete"},
+		"a claim of a set that lacks pods": {func(w *world) {
+			w.owns("Delete")
+			w.quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("1")
+		}, ""},
 		"a claim that is deleted with a set that should keep it": {func(w *world) { w.owns("Retain", ofSet) }, "claim r/data-stateful-0 of stateful set r/stateful, whose policy is Retain and Delete"},
 		"a claim that is deleted with a pod that stays":          {func(w *world) { w.owns("Retain", ofPod) }, "claim r/data-stateful-0 of stateful set r/stateful, whose policy is Retain and Delete"},
 	} {
