@@ -36,6 +36,10 @@ var informerNames struct {
 // ControllerManager runs kube-controller-manager with leader election until ctx is done. It is
 // a program for simtest: when it loses its lease, it exits and is restarted.
 func ControllerManager(ctx context.Context, config *rest.Config) error {
+	return registered(func() error { return controllerManager(ctx, config) })
+}
+
+func controllerManager(ctx context.Context, config *rest.Config) error {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return err

@@ -95,6 +95,10 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(56, resource, "a pod of a daemon set's predecessor was on a node that became eligible, so that the controller does not sync the daemon set, which has no pod there") {
 		return true
 	}
+	if s.staysBeside(w.of) &&
+		s.isFinding(41, resource, "a pod of a daemon set with maxSurge has become available unobserved, and the old pod beside it stays") {
+		return true
+	}
 	if s.refusedByStaleServer(w.of, told.life) &&
 		s.isFinding(60, "namespaces", "an API server that had not observed that a namespace was recreated has refused a create of a controller, which takes the namespace for terminating and does not try again") {
 		return true
@@ -245,28 +249,6 @@ func (s *store) inherits(of metav1.Object, told *told) bool {
 					return true
 				}
 			}
-		}
-	}
-	return false
-}
-
-// passedOver reports whether a daemon set has no pod on a node where one of its predecessor, of the same name, was removed later than the daemon set was created.
-func (s *store) passedOver(set metav1.Object) bool {
-	if _, is := set.(*appsv1.DaemonSet); !is {
-		return false
-	}
-	predecessors, left, has := s.namesakes(set), map[string]bool{}, map[string]bool{}
-	for _, k := range s.known {
-		if k.gone > s.born[set.GetUID()] && slices.ContainsFunc(predecessors, func(uid types.UID) bool { return k.owners[uid] }) {
-			left[k.pod.Spec.NodeName] = true
-		}
-		if k.gone == 0 && k.owners[set.GetUID()] {
-			has[k.pod.Spec.NodeName] = true
-		}
-	}
-	for node := range left {
-		if node != "" && !has[node] {
-			return true
 		}
 	}
 	return false

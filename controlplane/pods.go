@@ -16,6 +16,8 @@ type known struct {
 	pod *corev1.Pod // in its last state
 	// owners are all controllers that it has ever had: the one that created it, and those that adopted it.
 	owners map[types.UID]bool
+	// bound is the revision that put it on a node, 0 for none.
+	bound int64
 	// going is the revision that set its deletionTimestamp or deleted it, gone the one that deleted it; 0 if none did.
 	going, gone int64
 	// succeeded and failed mean that it has ever had that phase. The pod garbage collector may turn the first into the second (finding 11).
@@ -31,6 +33,9 @@ func applyPod(pods map[types.UID]*known, old, now object, rv int64) {
 		}
 		k := pods[after.UID]
 		k.pod, k.owners[ownerOf(after)] = after, true
+		if k.bound == 0 && after.Spec.NodeName != "" {
+			k.bound = rv
+		}
 		k.succeeded = k.succeeded || after.Status.Phase == corev1.PodSucceeded
 		k.failed = k.failed || after.Status.Phase == corev1.PodFailed
 	}

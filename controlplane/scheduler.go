@@ -24,6 +24,10 @@ import (
 // simtest: when it loses its lease, it exits and is restarted. The real command creates the
 // client from a file; here it is given. The rest is as in app.Setup.
 func Scheduler(ctx context.Context, config *rest.Config) error {
+	return registered(func() error { return runScheduler(ctx, config) })
+}
+
+func runScheduler(ctx context.Context, config *rest.Config) error {
 	defaults, err := latest.Default()
 	if err != nil {
 		return err

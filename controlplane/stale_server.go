@@ -42,13 +42,16 @@ func (s *store) refusedByStaleServer(of metav1.Object, life string) bool {
 	return false
 }
 
-// mayNotKnow reports whether an API server may not have observed a change of a namespace by a time: it had neither made it itself, nor sent it to a client from its cache.
+// mayNotKnow reports whether an API server may not have observed a change of a namespace by a time, and has not made it itself.
 func (s *store) mayNotKnow(server string, change, by int64) bool {
-	history := s.seen.Histories["namespaces"]
+	made := s.deletedBy(change)
+	return (made == nil || made.Server != server || made.Return > by) && s.mayNotCache("namespaces", server, change, by)
+}
+
+// mayNotCache reports whether the cache that an API server has of a resource may not have held a change by a time: the server had not sent it to a client from there.
+func (s *store) mayNotCache(resource, server string, change, by int64) bool {
+	history := s.seen.Histories[resource]
 	if history == nil {
-		return false
-	}
-	if made := s.deletedBy(change); made != nil && made.Server == server && made.Return <= by {
 		return false
 	}
 	for _, op := range history.Operations {

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +33,7 @@ func (p *Plane) twins(s *store) (broken []string) {
 			continue
 		}
 		if end, over := before.over(); !over || end.After(c.began) {
-			if s.deletedUnbound(before.uid) && s.isFinding(29, "pods", "an API server has deleted a pod without its grace period, as the pod was not yet bound when the server first read it") {
+			if s.deletedUnbound(before.uid) && s.isFinding(29, "pods", "an API server has deleted a pod without its grace period, as the pod was not yet bound in what the server looked at first") {
 				continue
 			}
 			text := "still ran"
@@ -45,8 +46,9 @@ func (p *Plane) twins(s *store) (broken []string) {
 	return broken
 }
 
-// deletedUnbound reports whether a bound pod was deleted without its grace period while a deletion or eviction overlapped with the
-// bind request.
+// deletedUnbound reports whether a bound pod was deleted without its grace period by a deletion or eviction that overlapped with the
+// bind request, or that went to an API server whose cache may not have held the bound pod. Its kubelet deletes a pod without a grace period
+// once the containers have ended.
 func (s *store) deletedUnbound(pod types.UID) bool {
 	k := s.known[pod]
 	if k == nil || s.bindings == nil || s.bindings.by[pod] == nil || ptr.Deref(k.pod.DeletionGracePeriodSeconds, -1) != 0 || ptr.Deref(k.pod.Spec.TerminationGracePeriodSeconds, 0) == 0 {
@@ -55,6 +57,8 @@ func (s *store) deletedUnbound(pod types.UID) bool {
 	bound := s.bindings.by[pod]
 	return slices.ContainsFunc(s.seen.Requests["pods"], func(request *importer.Told) bool {
 		return (request.Kind == model.Delete || request.Subresource == "eviction") && request.Scope == bound.Scope &&
-			request.Call < bound.Return && (request.Return == model.Pending || request.Return > bound.Call)
+			!strings.HasPrefix(request.Client, k.pod.Spec.NodeName) &&
+			(request.Return == model.Pending || request.Return > bound.Call) &&
+			(request.Call < bound.Return || s.mayNotCache("pods", request.Server, k.bound, request.Call))
 	})
 }

@@ -50,28 +50,36 @@ func TestTwinsOfADeletionWithoutGrace(t *testing.T) {
 		call, returned  int64 // of the deletion; the pod is bound by a request from 10 to 20
 		kind            model.Kind
 		subresource     string
+		client          string
+		cached          int64 // what the server that deletes has sent from its cache before; the pod is bound at RV 7
 		broken          int
 	}{
-		"deleted while it was bound":         {30, 0, 15, 25, model.Delete, "", 0},
-		"evicted while it was bound":         {30, 0, 5, 12, model.Create, "eviction", 0},
-		"deletion never answered":            {30, 0, 15, model.Pending, model.Delete, "", 0},
-		"deleted after it was bound":         {30, 0, 20, 25, model.Delete, "", 1},
-		"deleted before it was bound":        {30, 0, 5, 10, model.Delete, "", 1},
-		"with its grace period":              {30, 30, 15, 25, model.Delete, "", 1},
-		"without a grace period in its spec": {0, 0, 15, 25, model.Delete, "", 1},
-		"update of the status":               {30, 0, 15, 25, model.Update, "status", 1},
+		"deleted while it was bound":         {30, 0, 15, 25, model.Delete, "", "u", 7, 0},
+		"evicted while it was bound":         {30, 0, 5, 12, model.Create, "eviction", "u", 7, 0},
+		"deletion never answered":            {30, 0, 15, model.Pending, model.Delete, "", "u", 7, 0},
+		"deleted after it was bound":         {30, 0, 20, 25, model.Delete, "", "u", 7, 1},
+		"deleted before it was bound":        {30, 0, 5, 10, model.Delete, "", "u", 7, 1},
+		"deleted before the cache knew":      {30, 0, 21, 25, model.Delete, "", "u", 6, 0},
+		"deleted by its kubelet":             {30, 0, 21, 25, model.Delete, "", "n (life 2)", 6, 1},
+		"with its grace period":              {30, 30, 15, 25, model.Delete, "", "u", 7, 1},
+		"without a grace period in its spec": {0, 0, 15, 25, model.Delete, "", "u", 7, 1},
+		"update of the status":               {30, 0, 15, 25, model.Update, "status", "u", 7, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "r", Name: "s-0", UID: "1", DeletionGracePeriodSeconds: &row.deletion},
-				Spec:       corev1.PodSpec{TerminationGracePeriodSeconds: &row.grace},
+				Spec:       corev1.PodSpec{NodeName: "n", TerminationGracePeriodSeconds: &row.grace},
 			}
 			request := func(kind model.Kind, subresource string, call, returned int64) *importer.Told {
 				return &importer.Told{Exchange: importer.Exchange{Kind: kind, Request: importer.Request{Subresource: subresource, Scope: model.Scope{Namespace: "r", Name: "s-0"}}, Call: call, Return: returned}}
 			}
-			binding := request(model.Create, "binding", 10, 20)
-			s := newStore(simtest.Seen{Requests: map[string][]*importer.Told{"pods": {binding, request(row.kind, row.subresource, row.call, row.returned)}}})
-			s.known["1"], s.bindings = &known{pod: pod}, &bindings{by: map[types.UID]*importer.Told{"1": binding}}
+			binding, deletion := request(model.Create, "binding", 10, 20), request(row.kind, row.subresource, row.call, row.returned)
+			deletion.Client = row.client
+			s := newStore(simtest.Seen{
+				Requests:  map[string][]*importer.Told{"pods": {binding, deletion}},
+				Histories: map[string]*model.History{"pods": {Streams: []model.Stream{{Events: []model.Event{{Type: model.Bookmark, RV: row.cached, Time: 1}}}}}},
+			})
+			s.known["1"], s.bindings = &known{pod: pod, bound: 7}, &bindings{by: map[types.UID]*importer.Told{"1": binding}}
 			plane := &Plane{nodes: []*Node{{ran: []*containers{ran("StatefulSet", "a", "1", 1, 6), ran("StatefulSet", "a", "2", 5, 9)}}}}
 			require.Len(t, plane.twins(s), row.broken)
 			t.Setenv(mutant.Variable, "fix-finding-29")
@@ -105,4 +113,13 @@ func TestARemovedPodStaysRemoved(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, k.node.ran, 1)
+}
+
+func TestAPodIsBoundOnce(t *testing.T) {
+	pods, at := map[types.UID]*known{}, []*corev1.Pod{{}, {Spec: corev1.PodSpec{NodeName: "n"}}, {Spec: corev1.PodSpec{NodeName: "n"}}}
+	for i, after := range at {
+		after.UID = "1"
+		applyPod(pods, nil, after, int64(5+i))
+	}
+	require.EqualValues(t, 6, pods["1"].bound)
 }
