@@ -84,7 +84,7 @@ func deletedOnce(s *store, key string, old, now object, rv int64) string {
 }
 
 // waiting are the controllers that delete no pod while they expect to observe another deletion.
-var waiting = []string{"replicaset-controller", daemonSetController}
+var waiting = []string{replicaSetController, daemonSetController}
 
 // expected reports whether a controller must have observed one deletion of a pod before it decided on another one: it expected to, and of no other pod
 // of the same owner did it observe anything meanwhile that it may have counted instead.

@@ -3,13 +3,9 @@ package controlplane
 import (
 	"errors"
 	"fmt"
-	"math/bits"
-	"net/http"
 	"slices"
 	"strings"
-	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -19,7 +15,6 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
-	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // Overdue keeps an error of [Late], for [Plane.Broken] to judge after the run, when it is known what controllers had observed.
@@ -68,6 +63,14 @@ func (s *store) excused(overdue error) bool {
 		return w.overcounts && s.lostPod(budget) &&
 			s.isFinding(33, "poddisruptionbudgets.policy", "a pod's labels have changed so that a budget no longer selects it, and the disruption controller does not sync that budget")
 	}
+	if s.circles(w.of) &&
+		s.isFinding(62, "pods", "a pod that is deleted in the foreground waits for a claim that it owns, and the claim for the pod") {
+		return true
+	}
+	if s.keepsRoom(w.of) &&
+		s.isFinding(61, "pods", "a scheduler's informer has seen a pod that it had bound become another one of that name, and the scheduler still counts the first") {
+		return true
+	}
 	if s.isUnmoved(w.of) &&
 		s.isFinding(31, "pods", "a scheduler has preempted a pod that was on no node, as its binding had failed, and retries the pending pod only after five minutes") {
 		return true
@@ -111,8 +114,8 @@ func (s *store) excused(overdue error) bool {
 		return w.held && slices.ContainsFunc(s.namesakes(w.of), told.believes) &&
 			s.isFinding(10, resource, "an object was recreated and deleted before the garbage collector's informer listed again, and its finalizer is never removed")
 	}
-	if _, is := w.of.(*appsv1.StatefulSet); is && s.failures(told.life, w.of) >= manyFailures {
-		s.note("pods", "a stateful set's controller backs off for up to 1000 s, as many of its syncs failed: another pod had the name, a quota was used up, or the controller had not observed its own writes (workqueue.DefaultTypedControllerRateLimiter)")
+	if s.failures(told.life, w.of) >= manyFailures {
+		s.note("pods", "a workload's controller backs off for up to 1000 s, as many of its syncs failed: another pod had the name, a quota was used up, or the controller had not observed its own writes (workqueue.DefaultTypedControllerRateLimiter)")
 		return true
 	}
 	living := map[types.UID]object{}
@@ -164,30 +167,6 @@ func (s *store) contended(definition *apiextensionsv1.CustomResourceDefinition) 
 	return writes > unhurried+1
 }
 
-// isUnmoved reports whether a pod in the namespace of an object is pending, and the leading scheduler has deleted a pod for which its bind request had
-// failed (finding 31).
-func (s *store) isUnmoved(of metav1.Object) bool {
-	lease := s.terms[electionLeases[schedulerName]]
-	if lease == nil {
-		return false
-	}
-	waits, life := false, newTold(s.seen, lease.last).life
-	for _, o := range s.objects {
-		pod, is := o.(*corev1.Pod)
-		waits = waits || is && pod.Namespace == of.GetNamespace() && pod.Spec.NodeName == "" && lives(pod)
-	}
-	for _, k := range s.known {
-		inVain := func(request *importer.Told) bool {
-			return request.Subresource == "binding" && request.Client == life && request.Code != http.StatusCreated &&
-				request.Scope == model.Scope{Namespace: k.pod.Namespace, Name: k.pod.Name}
-		}
-		if by := s.podDeletedBy(k); waits && by != nil && by.Client == life && k.pod.Spec.NodeName == "" && slices.ContainsFunc(s.seen.Requests["pods"], inVain) {
-			return true
-		}
-	}
-	return false
-}
-
 // reference identifies an owner reference by the UIDs of the object and of the owner.
 type reference struct{ of, owner types.UID }
 
@@ -223,7 +202,7 @@ func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *tol
 }
 
 // expectant are the controllers that keep expectations by the name of a workload, as named in their User-Agents.
-var expectant = []string{"replicaset-controller", daemonSetController, jobController}
+var expectant = []string{replicaSetController, daemonSetController, jobController}
 
 // inherits reports whether a controller created or deleted a pod of a workload after the workload's deletion, so that the expectation holds up the
 // workload of that name: a daemon set, a replica set or a job, which is the given object, or its dependent.
@@ -266,44 +245,6 @@ func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
 		}
 	}
 	return uids
-}
-
-// manyFailures is the number of failed syncs after which the backoff exceeds the time that [Late] allows: it starts at 5 ms and doubles with
-// each failure, even of a sync that an event has triggered earlier. A refused request is a failure, and so is a sync before the controller has observed its
-// own writes (pkg/controller/util/consistency), which it retries with the same backoff.
-const (
-	manyFailures = 14
-	firstBackoff = 5 * time.Millisecond
-)
-
-// statefulSetController is the stateful set controller's name in its User-Agent.
-const statefulSetController = "statefulset-controller"
-
-// failures returns how many requests of a life of a controller manager for a stateful set, its status or its pods were refused, and how many syncs the
-// longest wait for the observation of one that succeeded takes. A deletion of a pod that is gone already does not count.
-func (s *store) failures(life string, set metav1.Object) int {
-	refused, waits := 0, 0
-	for _, resource := range []string{"pods", "statefulsets.apps"} {
-		for _, request := range s.seen.Requests[resource] {
-			of := request.Scope
-			if request.Client != life || !isOf(request, statefulSetController) || of.Namespace != set.GetNamespace() || of.Name != set.GetName() && !strings.HasPrefix(of.Name, set.GetName()+"-") {
-				continue
-			}
-			gone := request.Kind == model.Delete && request.Code == http.StatusNotFound
-			switch {
-			case request.Code >= http.StatusBadRequest && !gone:
-				refused++
-			case request.Op.IsWrite() && request.Op.ResultRV > 0:
-				for event := range s.received(resource, life) {
-					if event.RV >= request.Op.ResultRV {
-						waits = max(waits, bits.Len64(uint64(max(0, event.Time-request.Return)/int64(firstBackoff))))
-						break
-					}
-				}
-			}
-		}
-	}
-	return refused + waits
 }
 
 // ownerResources are the resources of all kinds of owners and dependents.

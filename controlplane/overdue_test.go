@@ -2,7 +2,6 @@ package controlplane_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -181,49 +180,6 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// A stateful set's controller retries with a growing backoff until it has observed its own writes.
-func TestBackoffOfAStatefulSetWhoseControllerLags(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
-	for name, row := range map[string]struct {
-		of, informers string
-		lag           time.Duration
-		refused       int
-		holds         bool
-	}{
-		"observed late":                        {"stateful-1", "shared-informers", 42 * time.Second, 0, false},
-		"observed earlier":                     {"stateful-1", "shared-informers", 40 * time.Second, 0, true},
-		"observed earlier, and refused writes": {"stateful-1", "shared-informers", 11 * time.Second, 2, false},
-		"a pod of another one":                 {"other-1", "shared-informers", 42 * time.Second, 0, true},
-		"observed by another informer":         {"stateful-1", "metadata-informers", 42 * time.Second, 0, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := settled()
-			w.stateful.Status.Replicas = 0
-			plane := &controlplane.Plane{}
-			plane.Overdue(controlplane.Late(w.settles(t), time.Hour, 0))
-			require.ErrorContains(t, plane.Late(), "stateful set r/stateful wants 1")
-			request := func(kind model.Kind, agent, of string, code int, op model.Operation) *importer.Told {
-				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: of}}
-				return &importer.Told{Exchange: importer.Exchange{Request: asked, Kind: kind, Client: "manager-0", Agent: "kubernetes/1/" + agent, Code: code}, Op: op}
-			}
-			made := model.Operation{Kind: model.Create, ResultRV: 5}
-			asked := []*importer.Told{request(model.Create, "statefulset-controller", row.of, 201, made), request(model.List, row.informers, "", 200, model.Operation{})}
-			asked[1].Scope = model.Scope{}
-			for range row.refused {
-				asked = append(asked, request(model.Create, "statefulset-controller", row.of, 409, model.Operation{Kind: model.Create, Err: model.AlreadyExists}))
-			}
-			pods := &model.History{Streams: []model.Stream{{Client: "manager-0", Events: []model.Event{
-				{Type: model.Added, RV: 4, Time: 0, Object: &model.Object{UID: "p"}}, {Type: model.Added, RV: 5, Time: int64(row.lag), Object: &model.Object{UID: "q"}},
-			}}}}
-			broken, err := plane.Broken(simtest.Seen{
-				Committed: states(t, lease), Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": asked}, Unjudged: func(string, string) {},
-			})
-			require.NoError(t, err)
-			require.Equal(t, row.holds, len(broken) == 1, broken)
-		})
-	}
-}
-
 // An API server that gets a conflict while it finalises a definition gives up (finding 58).
 func TestContendedDefinition(t *testing.T) {
 	const write, gone = `apiextensions.k8s.io/customresourcedefinitions/customs.example.com {}` + "\n", "apiextensions.k8s.io/customresourcedefinitions/customs.example.com -\n"
@@ -255,71 +211,6 @@ func TestContendedDefinition(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, row.holds, len(broken) == 1, broken)
 			require.Equal(t, row.holds, noted == 0)
-		})
-	}
-}
-
-// A pod is pending although a node has room: the scheduler has preempted a pod whose binding had failed, and nothing has triggered a retry.
-func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
-	const lease = `leases/kube-system/%s {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"%s"},"spec":{"holderIdentity":"%s_1"}}` + "\n"
-	leases := fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + fmt.Sprintf(lease, "kube-scheduler", "s", "scheduler-0")
-	waits, bound := "pods/r/w "+pod("w", `,"namespace":"r","name":"w"`, "", "Pending")+"\n", "pods/r/w "+pod("w", `,"namespace":"r","name":"w"`, bound, "Pending")+"\n"
-	victim := func(spec string) string {
-		return "pods/b/v " + pod("v", `,"namespace":"b","name":"v"`, spec, "") + "\npods/b/v -\n"
-	}
-	binding := func(pod, by string, code int) *importer.Told {
-		return &importer.Told{Exchange: importer.Exchange{
-			Request: importer.Request{Subresource: "binding", Scope: model.Scope{Namespace: "b", Name: pod}}, Client: by, Code: code,
-		}}
-	}
-	failed, status := binding("v", "scheduler-0", http.StatusConflict), binding("v", "scheduler-0", http.StatusConflict)
-	status.Subresource = "status"
-	for name, row := range map[string]struct {
-		states, by, life string
-		binding          *importer.Told
-		excused          bool
-	}{
-		"victim on no node":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", failed, true},
-		"victim marked, then removed":         {leases + waits + strings.Replace(victim(""), "\n", "\npods/b/v "+pod("v", `,"namespace":"b","name":"v"`+dying, "", "")+"\n", 1), "scheduler-0", "scheduler-0", failed, true},
-		"victim on a node":                    {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", failed, false},
-		"victim deleted by a user":            {leases + waits + victim(""), "user", "scheduler-0", failed, false},
-		"scheduler restarted":                 {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", binding("v", "scheduler-0 (life 2)", 0), false},
-		"no leader":                           {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"lease released when the run ended":   {leases + waits + victim("") + fmt.Sprintf(lease, "kube-scheduler", "s", ""), "scheduler-0", "scheduler-0", failed, true},
-		"no pending pod":                      {leases + bound + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"pending pod in another namespace":    {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"pending pod terminating":             {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"binding timed out":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", 0), true},
-		"binding succeeded":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", http.StatusCreated), false},
-		"status update failed":                {leases + waits + victim(""), "scheduler-0", "scheduler-0", status, false},
-		"binding of another pod failed":       {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("w", "scheduler-0", http.StatusConflict), false},
-		"binding by another scheduler failed": {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-1", http.StatusConflict), false},
-		"no victim":                           {leases + waits, "scheduler-0", "scheduler-0", failed, false},
-		"pending pod failed":                  {leases + strings.Replace(waits, "Pending", "Failed", 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := settled()
-			w.pod.Spec.NodeName, w.pod.Status.Conditions = "", nil
-			late := controlplane.Late(w.settles(t), time.Hour, 0)
-			require.Error(t, late)
-			committed := states(t, row.states)
-			pods := &model.History{Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1}, {ID: 2, Client: row.life, Call: 1}}}
-			if last := slices.IndexFunc(committed.Changes, func(c model.Change) bool { return c.Deleted }); last >= 0 {
-				pods.Operations = []model.Operation{{Kind: model.Delete, Client: row.by, Call: 9, ResultRV: committed.Changes[last].RV}}
-			}
-			noted := 0
-			plane := &controlplane.Plane{}
-			plane.Overdue(late)
-			broken, err := plane.Broken(simtest.Seen{
-				Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": {row.binding}},
-				Unjudged: func(_, why string) {
-					require.Contains(t, why, "(finding 31)")
-					noted++
-				},
-			})
-			require.NoError(t, err)
-			require.Equal(t, map[bool]int{true: 1}[row.excused], noted)
-			require.Len(t, broken, 1-noted)
 		})
 	}
 }
