@@ -1,5 +1,5 @@
-// Package api serves namespaces, pods, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets, Deployments and Leases with
-// kube-apiserver's storage, validation and namespace admission over HTTP.
+// Package api serves namespaces, pods, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets, Deployments, StatefulSets,
+// ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP.
 package api
 
 import (
@@ -28,8 +28,10 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
+	revisions "k8s.io/kubernetes/pkg/registry/apps/controllerrevision/storage"
 	deployments "k8s.io/kubernetes/pkg/registry/apps/deployment/storage"
 	replicasets "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
+	statefulsets "k8s.io/kubernetes/pkg/registry/apps/statefulset/storage"
 	cronjobs "k8s.io/kubernetes/pkg/registry/batch/cronjob/storage"
 	jobs "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	leases "k8s.io/kubernetes/pkg/registry/coordination/lease/storage"
@@ -87,6 +89,10 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 	rig.Must(err)
 	deployment, err := deployments.NewStorage(over)
 	rig.Must(err)
+	stateful, err := statefulsets.NewStorage(over)
+	rig.Must(err)
+	revision, err := revisions.NewREST(over)
+	rig.Must(err)
 	job, err := jobs.NewStorage(over)
 	rig.Must(err)
 	cronJob, cronJobStatus, err := cronjobs.NewREST(over)
@@ -104,6 +110,7 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 	rig.Must(serving.InstallAPIGroup(batch))
 	rig.Must(serving.InstallAPIGroup(group("apps", map[string]rest.Storage{
 		"replicasets": replicas.ReplicaSet, "replicasets/status": replicas.Status, "deployments": deployment.Deployment, "deployments/status": deployment.Status,
+		"statefulsets": stateful.StatefulSet, "statefulsets/status": stateful.Status, "controllerrevisions": revision,
 	})))
 	rig.Must(serving.InstallAPIGroup(group("coordination.k8s.io", map[string]rest.Storage{"leases": lease})))
 	go func() { rig.Must(http.Serve(listener, serving.Handler)) }()
@@ -124,7 +131,8 @@ func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
 	for _, object := range []runtime.Object{
 		&corev1.Namespace{}, &corev1.Pod{}, &corev1.Binding{}, &corev1.ServiceAccount{}, &corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
-		&batchv1.Job{}, &batchv1.CronJob{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &coordinationv1.Lease{},
+		&batchv1.Job{}, &batchv1.CronJob{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.ControllerRevision{},
+		&coordinationv1.Lease{},
 	} {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}

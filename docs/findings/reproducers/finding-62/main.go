@@ -1,0 +1,214 @@
+// Finding 62: a StatefulSet with whenScaled: Delete is scaled down and, before its last pod has gone, deleted in the foreground. Its condemned pods own their
+// claims then, so that they are deleted in the foreground, too: a pod waits until its claim is gone, and the claim until no pod uses it. Both stay.
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/statefulset"
+	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space    = "red"
+	replicas = 3
+	// grace is how many seconds a pod takes to end.
+	grace = 2
+	// patient is how long a deletion may take; without the bug, that takes little more than the grace period. A new StatefulSet has patientAgain for its first pod.
+	patient, patientAgain = 20 * time.Second, 10 * time.Second
+
+	retained, deleted      = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	foreground, background = metav1.DeletePropagationForeground, metav1.DeletePropagationBackground
+)
+
+var ctx = context.Background()
+
+// variant is how a StatefulSet is deleted.
+type variant struct {
+	name string
+	// scaled and removed are what becomes of claims when the StatefulSet is scaled down, and when it is deleted.
+	scaled, removed appsv1.PersistentVolumeClaimRetentionPolicyType
+	// whole is set if the StatefulSet is not scaled down before, and pod if a condemned pod is deleted in its place.
+	whole, pod bool
+	policy     metav1.DeletionPropagation
+	shows      bool
+}
+
+var variants = []variant{
+	{name: "in-the-background", scaled: deleted, removed: retained, policy: background},
+	{name: "retained", scaled: retained, removed: retained, policy: foreground},
+	{name: "not-scaled-down", scaled: deleted, removed: deleted, whole: true, policy: foreground},
+	{name: "scaled-down", scaled: deleted, removed: retained, policy: foreground, shows: true},
+	{name: "both-deleted", scaled: deleted, removed: deleted, policy: foreground, shows: true},
+	{name: "pod-alone", scaled: deleted, removed: retained, pod: true, policy: foreground, shows: true},
+}
+
+func main() {
+	config := api.Start()
+	client := kubernetes.NewForConfigOrDie(config)
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	control(client)
+	collector.Over(config)
+	go kubelet(client)
+	rig.Variants("a pod and its claim wait for each other", variants, func(v variant) (string, bool, bool) {
+		return v.name, v.shows, v.stays(client)
+	})
+}
+
+// control runs the controllers of StatefulSets and of the protection of claims. The latter also adds the finalizer to claims, for which an API server has admission.
+func control(client kubernetes.Interface) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	apps, core := factory.Apps().V1(), factory.Core().V1()
+	sets := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
+	protection, err := pvcprotection.NewPVCProtectionController(klog.Background(), core.PersistentVolumeClaims(), core.Pods(), client)
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go sets.Run(ctx, 1)
+	go protection.Run(ctx, 1)
+}
+
+// kubelet runs all pods. One that is deleted ends with its grace period, and is then deleted without one, which confirms that nothing of it runs or is mounted.
+func kubelet(client kubernetes.Interface) {
+	for ; ; time.Sleep(100 * time.Millisecond) {
+		pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+		rig.Must(err)
+		for _, pod := range pods.Items {
+			ending, phase := pod.DeletionTimestamp, pod.Status.Phase
+			switch {
+			case ending == nil && phase == corev1.PodPending:
+				pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+			case ending != nil && phase != corev1.PodSucceeded && time.Now().After(ending.Time):
+				pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded}
+			case ending != nil && phase == corev1.PodSucceeded && *pod.DeletionGracePeriodSeconds > 0:
+				options := metav1.NewDeleteOptions(0)
+				options.Preconditions = &metav1.Preconditions{UID: &pod.UID}
+				_ = client.CoreV1().Pods(space).Delete(ctx, pod.Name, *options)
+				continue
+			default:
+				continue
+			}
+			_, _ = client.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
+		}
+	}
+}
+
+// stays creates a StatefulSet, scales it down, deletes it or a pod of it, and reports whether anything stays that is being deleted. Then it tries what may help.
+func (v variant) stays(client kubernetes.Interface) bool {
+	sets, pods := client.AppsV1().StatefulSets(space), client.CoreV1().Pods(space)
+	inBackground := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
+	v.create(client)
+	rig.Until(func() bool { return v.status(client).ReadyReplicas == replicas })
+	if !v.whole {
+		_, err := sets.Patch(ctx, v.name, types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{})
+		rig.Must(err)
+		rig.Until(func() bool {
+			last, err := pods.Get(ctx, fmt.Sprint(v.name, "-", replicas-1), metav1.GetOptions{})
+			rig.Must(err)
+			return last.DeletionTimestamp != nil
+		})
+	}
+	if v.pod {
+		rig.Must(pods.Delete(ctx, v.name+"-0", metav1.DeleteOptions{PropagationPolicy: &v.policy}))
+	} else {
+		rig.Must(sets.Delete(ctx, v.name, metav1.DeleteOptions{PropagationPolicy: &v.policy}))
+	}
+	if v.goes(client, "the deletion") {
+		return false
+	}
+	if !v.pod {
+		rig.Must(sets.Delete(ctx, v.name, inBackground))
+		v.create(client)
+		_, has := rig.Wait(50*time.Millisecond, patientAgain, func() bool { return v.status(client).Replicas > 0 })
+		fmt.Printf("%s: deleted again and recreated, the StatefulSet has a pod within %v: %v\n", v.name, patientAgain, has)
+		rig.Must(sets.Delete(ctx, v.name, inBackground))
+	}
+	for ordinal := range replicas {
+		if err := pods.Delete(ctx, fmt.Sprint(v.name, "-", ordinal), inBackground); !apierrors.IsNotFound(err) {
+			rig.Must(err)
+		}
+	}
+	v.goes(client, "another deletion of the pods, in the background")
+	return true
+}
+
+func (v variant) status(client kubernetes.Interface) appsv1.StatefulSetStatus {
+	set, err := client.AppsV1().StatefulSets(space).Get(ctx, v.name, metav1.GetOptions{})
+	rig.Must(err)
+	return set.Status
+}
+
+func (v variant) create(client kubernetes.Interface) {
+	labels := map[string]string{"app": v.name}
+	_, err := client.AppsV1().StatefulSets(space).Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: appsv1.StatefulSetSpec{
+		Replicas: ptr.To[int32](replicas), Selector: &metav1.LabelSelector{MatchLabels: labels},
+		PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: v.scaled, WhenDeleted: v.removed},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+			NodeName: "node", TerminationGracePeriodSeconds: ptr.To[int64](grace), Containers: []corev1.Container{{Name: "c", Image: "image"}},
+		}},
+		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		}}},
+	}}, metav1.CreateOptions{})
+	rig.Must(err)
+}
+
+// goes waits until all that should go has gone, prints how long that took and what there is, and returns whether it came to that.
+func (v variant) goes(client kubernetes.Interface, since string) bool {
+	left := ""
+	took, met := rig.Wait(50*time.Millisecond, patient, func() (done bool) {
+		left, done = v.left(client)
+		return done
+	})
+	fmt.Printf("%s: %v after %s, there is %s\n", v.name, took.Round(100*time.Millisecond), since, left)
+	return met
+}
+
+// left describes what there is of the StatefulSet, and reports whether that has no pods, no claims that should have gone, and nothing that is being deleted.
+func (v variant) left(client kubernetes.Interface) (description string, done bool) {
+	selected := metav1.ListOptions{LabelSelector: "app=" + v.name}
+	pods, err := client.CoreV1().Pods(space).List(ctx, selected)
+	rig.Must(err)
+	claims, err := client.CoreV1().PersistentVolumeClaims(space).List(ctx, selected)
+	rig.Must(err)
+	var found []string
+	done = len(pods.Items) == 0 && (len(claims.Items) == 0 || v.scaled == retained)
+	describe := func(name string, o metav1.Object) {
+		if o.GetDeletionTimestamp() != nil {
+			name, done = fmt.Sprintf("%s with %v", name, o.GetFinalizers()), false
+		}
+		found = append(found, name)
+	}
+	if set, err := client.AppsV1().StatefulSets(space).Get(ctx, v.name, metav1.GetOptions{}); err == nil {
+		describe("the StatefulSet", set)
+	}
+	for _, pod := range pods.Items {
+		describe(pod.Name, &pod)
+	}
+	for _, claim := range claims.Items {
+		describe(claim.Name, &claim)
+	}
+	if found == nil {
+		return "nothing", done
+	}
+	return strings.Join(found, ", "), done
+}
