@@ -78,13 +78,17 @@ type life struct {
 	process *sim.Process
 }
 
-// crash ends the program at once.
+// crash ends the program at once. Crashes may wait for the same process, and the first that is over may be followed by the next life before the others
+// return.
 func (p *program) crash() error {
-	if p.process == nil {
+	process := p.process
+	if process == nil {
 		return fmt.Errorf("crash %s: it is down", p.name)
 	}
-	p.process.Crash()
-	p.process, p.answers.watches = nil, nil
+	process.Crash()
+	if p.process == process {
+		p.process, p.answers.watches = nil, nil
+	}
 	return nil
 }
 

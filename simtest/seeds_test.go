@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -330,6 +331,36 @@ func TestProgramsStop(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		require.Equal(t, map[string]int{"obedient": 2, "stubborn": 2}, lives)
 		require.LessOrEqual(t, ticks, 1)
+	})
+}
+
+// A program that was told to stop returns, and is started while its crash waits for a lock: it has one life afterwards.
+func TestAProgramIsStartedWhileItEnds(t *testing.T) {
+	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		var shared sync.Mutex // which a crash must not leave with a goroutine in its queue
+		lives := 0
+		c.Go("program", func(ctx context.Context, _ *rest.Config) error {
+			lives++
+			<-ctx.Done()
+			go func() {
+				shared.Lock()
+				defer shared.Unlock()
+			}()
+			time.Sleep(15 * time.Millisecond)
+			return errors.New("stopped")
+		})
+		for range 10 {
+			time.Sleep(time.Second)
+			shared.Lock()
+			time.AfterFunc(20*time.Millisecond, shared.Unlock)
+			require.NoError(t, c.StopProgram("program"))
+			time.Sleep(10 * time.Millisecond)
+			require.NoError(t, c.StartProgram("program"))
+		}
+		time.Sleep(time.Second)
+		c.Crash("program")
+		time.Sleep(time.Second)
+		require.Equal(t, 12, lives)
 	})
 }
 
