@@ -443,4 +443,10 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Anchor:      "	// refuse to operate on non-existent namespaces\n",
 		Replacement: "	if exists && a.GetOperation() == admission.Create && namespace.Status.Phase == v1.NamespaceTerminating {\n		forceLiveLookup = true\n	}\n\n	// refuse to operate on non-existent namespaces\n",
 	},
+	{
+		Name: "fix-finding-62", Summary: "A claim is not protected by a pod that is shut down.",
+		File:        "pkg/controller/volume/pvcprotection/pvc_protection_controller.go",
+		Anchor:      "	if pod.Spec.NodeName != \"\" {\n",
+		Replacement: "	if pod.Spec.NodeName != \"\" && !podIsShutDown(pod) {\n",
+	},
 })
