@@ -32,15 +32,14 @@ var podControllers = map[string][2]string{
 }
 
 // failures returns how many requests of a life of a controller manager for a workload's pods, or its status, were refused, and how many syncs the
-// longest wait for the observation of one that succeeded takes. A deletion of a pod that is gone already does not count. Refused pods whose names are generated may be
-// those of another workload in the namespace.
+// longest wait for the observation of one that succeeded takes. A deletion of a pod that is gone already does not count.
 func (s *store) failures(life string, set metav1.Object) int {
 	controller := podControllers[resourceOfKind(set)]
 	refused, waits := 0, 0
 	for _, resource := range []string{"pods", controller[1]} {
 		for _, request := range s.seen.Requests[resource] {
 			of := request.Scope
-			generated := of.Name == "" && request.Kind == model.Create
+			generated := strings.HasPrefix(request.GenerateName, set.GetName()+"-")
 			if request.Client != life || !isOf(request, controller[0]) || of.Namespace != set.GetNamespace() || of.Name != set.GetName() && !generated && !strings.HasPrefix(of.Name, set.GetName()+"-") {
 				continue
 			}

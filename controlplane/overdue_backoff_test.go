@@ -22,20 +22,20 @@ func TestBackoffAfterRefusedPods(t *testing.T) {
 	for name, row := range map[string]struct {
 		wrong                    func(*world)
 		agent, client, space, of string
-		kind                     model.Kind
+		prefix                   string // of generated names
 		times                    int
 		holds                    bool
 	}{
-		"daemon set":                    {daemon, "daemon-set-controller", "manager-0", "r", "", model.Create, 14, false},
-		"daemon set, fewer":             {daemon, "daemon-set-controller", "manager-0", "r", "", model.Create, 13, true},
-		"replica set":                   {set, "replicaset-controller", "manager-0", "r", "", model.Create, 14, false},
-		"deployment":                    {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "replicaset-controller", "manager-0", "r", "", model.Create, 14, false},
-		"daemon set, by another":        {daemon, "replicaset-controller", "manager-0", "r", "", model.Create, 14, true},
-		"daemon set, another manager":   {daemon, "daemon-set-controller", "manager-1", "r", "", model.Create, 14, true},
-		"daemon set, another namespace": {daemon, "daemon-set-controller", "manager-0", "s", "", model.Create, 14, true},
-		"daemon set, lists":             {daemon, "daemon-set-controller", "manager-0", "r", "", model.List, 14, true},
-		"stateful set":                  {stateful, "statefulset-controller", "manager-0", "r", "stateful-0", model.Create, 14, false},
-		"stateful set, pods of another": {stateful, "statefulset-controller", "manager-0", "r", "other-0", model.Create, 14, true},
+		"daemon set":                    {daemon, "daemon-set-controller", "manager-0", "r", "", "daemon-", 14, false},
+		"daemon set, fewer":             {daemon, "daemon-set-controller", "manager-0", "r", "", "daemon-", 13, true},
+		"replica set":                   {set, "replicaset-controller", "manager-0", "r", "", "set-", 14, false},
+		"deployment":                    {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "replicaset-controller", "manager-0", "r", "", "deployment-5-", 14, false},
+		"daemon set, by another":        {daemon, "replicaset-controller", "manager-0", "r", "", "daemon-", 14, true},
+		"daemon set, another manager":   {daemon, "daemon-set-controller", "manager-1", "r", "", "daemon-", 14, true},
+		"daemon set, another namespace": {daemon, "daemon-set-controller", "manager-0", "s", "", "daemon-", 14, true},
+		"daemon set, pods of another":   {daemon, "daemon-set-controller", "manager-0", "r", "", "other-", 14, true},
+		"stateful set":                  {stateful, "statefulset-controller", "manager-0", "r", "stateful-0", "", 14, false},
+		"stateful set, pods of another": {stateful, "statefulset-controller", "manager-0", "r", "other-0", "", 14, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -46,7 +46,7 @@ func TestBackoffAfterRefusedPods(t *testing.T) {
 			require.Error(t, plane.Late())
 			var asked []*importer.Told
 			for range row.times {
-				refused := importer.Exchange{Kind: row.kind, Client: row.client, Agent: "kubernetes/1/" + row.agent, Code: http.StatusForbidden}
+				refused := importer.Exchange{Kind: model.Create, GenerateName: row.prefix, Client: row.client, Agent: "kubernetes/1/" + row.agent, Code: http.StatusForbidden}
 				refused.Scope = model.Scope{Namespace: row.space, Name: row.of}
 				asked = append(asked, &importer.Told{Exchange: refused})
 			}

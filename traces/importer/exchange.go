@@ -32,6 +32,8 @@ type Exchange struct {
 	Sent int64
 	// SentUID is the UID there, which is also a precondition.
 	SentUID string
+	// GenerateName is the prefix in the body of a create whose name the server generates.
+	GenerateName string
 	// Code is the HTTP status of the response, and Err what it means.
 	Code int
 	Err  model.Code

@@ -3,6 +3,7 @@ package recorder
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -208,11 +209,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := &exchange{transport: t, Told: importer.Told{Exchange: importer.Exchange{
 		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Agent: request.UserAgent(), Return: model.Pending,
 	}}}
-	switch sent := t.recorder.sentObject(request); request.Method {
+	switch sent, prefix := t.recorder.sentObject(request); request.Method {
 	case http.MethodPut:
 		x.Sent, x.SentUID = sent.RV, sent.UID
 	case http.MethodPost:
-		x.Scope.Name = sent.Name // a refusal does not have it
+		x.Scope.Name, x.GenerateName = sent.Name, prefix // a refusal does not have them
 	}
 	switch {
 	case errors.Is(err, importer.ErrUnsupported):
@@ -246,24 +247,30 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // sentObject returns the object in the body of a create or an update, or an empty one if it
-// is unknown. It reads a copy, if the request provides one.
-func (r *Recorder) sentObject(request *http.Request) (object model.Object) {
+// is unknown, and the prefix of its name if the server is to generate that. It reads a copy, if the request provides one.
+func (r *Recorder) sentObject(request *http.Request) (object model.Object, prefix string) {
 	if request.Method != http.MethodPut && request.Method != http.MethodPost || request.GetBody == nil {
-		return object
+		return object, ""
 	}
 	body, err := request.GetBody()
 	if err != nil {
-		return object
+		return object, ""
 	}
 	defer body.Close()
 	sent, err := io.ReadAll(io.LimitReader(body, importer.MaxValue))
 	if err != nil {
-		return object
+		return object, ""
 	}
 	r.options.Do(func() {
-		if text, err := encodingOf(request.Header).asJSON(sent, nil); err == nil {
-			object, _ = importer.Reducer{Blind: true}.Object(text) // empty if it is not an object
+		text, err := encodingOf(request.Header).asJSON(sent, nil)
+		if err != nil {
+			return
+		}
+		object, _ = importer.Reducer{Blind: true}.Object(text) // empty if it is not an object
+		var unnamed struct{ Metadata struct{ GenerateName string } }
+		if object.Name == "" && json.Unmarshal(text, &unnamed) == nil {
+			prefix = unnamed.Metadata.GenerateName
 		}
 	})
-	return object
+	return object, prefix
 }

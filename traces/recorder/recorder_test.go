@@ -354,6 +354,19 @@ func TestAFailedCreateIsKnownOf(t *testing.T) {
 	require.Contains(t, notes[0], "writes whose outcome is unknown")
 }
 
+// A create whose name the server generates is refused: only the body has the prefix.
+func TestThePrefixOfARefusedName(t *testing.T) {
+	server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind":"Status","status":"Failure","code":403}`)
+	})
+	var told []string
+	r := New("pods", Options{Tell: func(request *importer.Told) { told = append(told, request.GenerateName+" "+request.Scope.Name) }})
+	ask(t, r, server, http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"generateName":"a-"}}`)
+	ask(t, r, server, http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"generateName":"a-","name":"b"}}`)
+	require.Equal(t, []string{"a- ", " b"}, told)
+}
+
 // A delete that is refused and one whose response is an error: if the object is gone, the second may have deleted it.
 func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
 	for _, refusal := range []int{http.StatusTooManyRequests, http.StatusConflict} {
