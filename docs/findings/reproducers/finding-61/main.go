@@ -1,0 +1,218 @@
+// Finding 61: kube-scheduler binds a pod, and its watch is interrupted. Before it lists the pods again, this one is deleted, and another one of its name created. The
+// scheduler keeps the room of the deleted pod on the node until it restarts.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/kubernetes/pkg/scheduler"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
+)
+
+const (
+	space, name, node = "red", "web-0", "node-1"
+	patient           = 20 * time.Second
+	settled           = 2 * time.Second // longer than the scheduler takes to observe a change
+)
+
+var ctx = context.Background()
+
+// variant is whether the API server of the scheduler's informers is down from the binding of the pod until its deletion, and the pod that is created then, which may
+// have a node from the beginning.
+type variant struct {
+	down         bool
+	second, node string
+}
+
+func (v variant) String() string {
+	watch := "its watch goes on"
+	if v.down {
+		watch = "its watch is interrupted"
+	}
+	if v.node != "" {
+		return fmt.Sprintf("%s, %s is deleted, and %s created on another node", watch, name, v.second)
+	}
+	return fmt.Sprintf("%s, %s is deleted, and %s created", watch, name, v.second)
+}
+
+func main() {
+	etcd := rig.StartEtcd()
+	all := []variant{{false, name, ""}, {true, "web-1", ""}, {true, name, ""}, {true, name, "node-2"}}
+	rig.Variants("kube-scheduler keeps the room of a deleted pod", all, func(v variant) (string, bool, bool) {
+		return v.String(), v.down && v.second == name, v.run(etcd)
+	})
+}
+
+// run has a pod bound and deleted, and another one created. This one is deleted as well, unless it is on another node. So the node is empty. A last pod, of a higher
+// priority, needs all of it. run reports whether that one stays pending.
+func (v variant) run(etcd string) bool {
+	over := store.Options{Etcd: etcd, Prefix: "/" + v.String()}
+	config := api.Over(over, api.Directly)
+	first := rig.NewRelay(strings.TrimPrefix(config.Host, "http://"))
+	c := &cluster{config: config, user: kubernetes.NewForConfigOrDie(config)}
+	c.informing.Store(first.Address)
+	_, err := c.user.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}
+	_, err = c.user.CoreV1().Nodes().Create(ctx, &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: node}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all},
+	}, metav1.CreateOptions{})
+	rig.Must(err)
+	interrupt := func() {}
+	if v.down {
+		interrupt = first.Down
+	}
+	observed, stop := c.schedule(interrupt)
+
+	c.create(name, "100m", "", 0)
+	c.place(name)
+	c.remove(name)
+	c.create(v.second, "100m", v.node, 0)
+	if v.down { // As after a restart, the watch cache does not have the events that the informers have missed.
+		c.informing.Store(strings.TrimPrefix(api.Over(over, api.Directly).Host, "http://"))
+	}
+	c.place(v.second)
+	if !rig.Until(func() bool {
+		pod, err := observed.Pods(space).Get(v.second)
+		return err == nil && pod.Spec.NodeName != ""
+	}) {
+		rig.Must(errors.New("the scheduler does not observe the second pod on a node"))
+	}
+	if v.node == "" {
+		c.remove(v.second)
+	}
+	time.Sleep(settled)
+
+	c.create("last", "1", "", 1)
+	why, placed := c.placed("last")
+	if placed {
+		fmt.Printf("%v: a pod for the whole empty node is placed\n", v)
+		return false
+	}
+	stop()
+	c.schedule(func() {})
+	c.place("last")
+	fmt.Printf("%v: a pod for the whole empty node is not placed within %v: %s; it is placed after a restart\n", v, patient, why)
+	if second, err := c.user.CoreV1().Pods(space).Get(ctx, v.second, metav1.GetOptions{}); err == nil && second.DeletionTimestamp != nil {
+		fmt.Printf("%v: the pod on the other node is being deleted: %s\n", v, second.Status.Conditions[len(second.Status.Conditions)-1].Message)
+	}
+	return true
+}
+
+// cluster is an API server, a client of it, and the address of the one that informers use.
+type cluster struct {
+	config    *rest.Config
+	user      *kubernetes.Clientset
+	informing atomic.Value
+}
+
+// schedule runs kube-scheduler with its default configuration. It calls interrupt before the first pod is bound.
+func (c *cluster) schedule(interrupt func()) (pods listers.PodLister, stop func()) {
+	ctx, stop := context.WithCancel(ctx)
+	informing, direct := *c.config, *c.config
+	informing.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, c.informing.Load().(string))
+	}
+	direct.Wrap(func(inner http.RoundTripper) http.RoundTripper { return binding{inner, sync.OnceFunc(interrupt)} })
+	factory := scheduler.NewInformerFactory(partial{fake.NewClientset(), kubernetes.NewForConfigOrDie(&informing)}, 0, nil)
+	client := partial{fake.NewClientset(), kubernetes.NewForConfigOrDie(&direct)}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	s, err := scheduler.New(ctx, client, factory, nil, func(name string) events.EventRecorderLogger { return broadcaster.NewRecorder(scheme.Scheme, name) })
+	rig.Must(err)
+	pods = factory.Core().V1().Pods().Lister()
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	rig.Must(s.WaitForHandlersSync(ctx))
+	go s.Run(ctx)
+	return pods, stop
+}
+
+type binding struct {
+	http.RoundTripper
+	interrupt func()
+}
+
+func (b binding) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(request.URL.Path, "/binding") {
+		b.interrupt()
+	}
+	return b.RoundTripper.RoundTrip(request)
+}
+
+// partial is a client of the API server, and a fake one for resources that this does not serve, of which there are no objects.
+type partial struct {
+	*fake.Clientset
+	server kubernetes.Interface
+}
+
+func (p partial) CoreV1() typed.CoreV1Interface { return core{p.server.CoreV1(), p.Clientset.CoreV1()} }
+
+type core struct {
+	typed.CoreV1Interface
+	fake typed.CoreV1Interface
+}
+
+func (c core) Services(space string) typed.ServiceInterface { return c.fake.Services(space) }
+
+func (c core) ReplicationControllers(space string) typed.ReplicationControllerInterface {
+	return c.fake.ReplicationControllers(space)
+}
+
+// create creates a pod that requests CPUs, on a node or, without one, for the scheduler.
+func (c *cluster) create(name, cpus, node string, priority int32) {
+	requests := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpus)}}
+	_, err := c.user.CoreV1().Pods(space).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{NodeName: node, Priority: &priority, Containers: []corev1.Container{{Name: "c", Image: "image", Resources: requests}}},
+	}, metav1.CreateOptions{})
+	rig.Must(err)
+}
+
+// remove has a pod fail, as a kubelet that refuses it does, and deletes it, as the StatefulSet controller does then. That needs no grace period.
+func (c *cluster) remove(name string) {
+	failed := []byte(`{"status":{"phase":"Failed","reason":"OutOfcpu"}}`)
+	_, err := c.user.CoreV1().Pods(space).Patch(ctx, name, "application/merge-patch+json", failed, metav1.PatchOptions{}, "status")
+	rig.Must(err)
+	rig.Must(c.user.CoreV1().Pods(space).Delete(ctx, name, metav1.DeleteOptions{}))
+}
+
+// place waits until a pod is on a node.
+func (c *cluster) place(name string) {
+	if why, placed := c.placed(name); !placed {
+		rig.Must(fmt.Errorf("the scheduler does not place %s: %s", name, why))
+	}
+}
+
+// placed is like place, and returns what the scheduler says if the pod stays pending.
+func (c *cluster) placed(name string) (why string, placed bool) {
+	_, placed = rig.Wait(10*time.Millisecond, patient, func() bool {
+		pod, err := c.user.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+		rig.Must(err)
+		for _, condition := range pod.Status.Conditions {
+			why, _, _ = strings.Cut(condition.Message, ". ")
+		}
+		return pod.Spec.NodeName != ""
+	})
+	return why, placed
+}
