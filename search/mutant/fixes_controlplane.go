@@ -444,6 +444,12 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Replacement: "	if exists && a.GetOperation() == admission.Create && namespace.Status.Phase == v1.NamespaceTerminating {\n		forceLiveLookup = true\n	}\n\n	// refuse to operate on non-existent namespaces\n",
 	},
 	{
+		Name: "fix-finding-61", Summary: "The scheduler takes an update of a pod to another one of its name for a deletion and an addition.",
+		File:        "pkg/scheduler/eventhandlers.go",
+		Anchor:      "\"Cannot convert newObj to *v1.Pod\", \"newObj\", newObj)\n		return\n	}\n\n	if assignedPod(oldPod) {\n",
+		Replacement: "\"Cannot convert newObj to *v1.Pod\", \"newObj\", newObj)\n		return\n	}\n\n	if oldPod.UID != newPod.UID {\n		sched.deletePod(oldPod)\n		sched.addPod(newPod)\n		return\n	}\n\n	if assignedPod(oldPod) {\n",
+	},
+	{
 		Name: "fix-finding-62", Summary: "A claim is not protected by a pod that is shut down.",
 		File:        "pkg/controller/volume/pvcprotection/pvc_protection_controller.go",
 		Anchor:      "	if pod.Spec.NodeName != \"\" {\n",
