@@ -18,10 +18,10 @@ const (
 	late   = 10 * time.Second
 )
 
-// cronJobsRun: a cron job has begun the last job that it should have, unless an earlier one keeps it from that.
+// cronJobsRun: a cron job has begun the last job that it should have, unless an earlier one, or the end of its namespace, keeps it from that.
 func (s *state) cronJobsRun() error {
 	for _, c := range s.crons {
-		if ptr.Deref(c.Spec.Suspend, false) || c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(s.unfinished(&c)) > 0 {
+		if ptr.Deref(c.Spec.Suspend, false) || s.ends(c.Namespace) || c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(s.unfinished(&c)) > 0 {
 			continue
 		}
 		last := ptr.Deref(c.Status.LastScheduleTime, c.CreationTimestamp)

@@ -31,18 +31,26 @@ func SettledElsewhere(ctx context.Context, client kubernetes.Interface, untyped 
 	if err != nil {
 		return err
 	}
-	s.deployments, s.stateful, s.sets = kept(s.deployments), kept(s.stateful), kept(s.sets)
-	s.daemons, s.jobs, s.budgets = kept(s.daemons), kept(s.jobs), kept(s.budgets)
+	s.deployments, s.stateful, s.sets = kept(s, s.deployments), kept(s, s.stateful), kept(s, s.sets)
+	s.daemons, s.jobs, s.budgets, s.services = kept(s, s.daemons), kept(s, s.jobs), kept(s, s.budgets), kept(s, s.services)
 	return first(promise{soon, s.evicted}, promise{soon, s.generationsObserved}, promise{soon, s.setsDone}, promise{soon, s.daemonsRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount},
 		promise{soon, s.jobsBegin}, promise{soon, s.jobsRest})
 }
 
-// kept returns the objects that are not being deleted.
+// kept returns the objects that are not being deleted, and whose namespaces are not: nothing can be created there, and what is there waits for all pods to
+// end before it is deleted (KEP-5080, ordered namespace deletion).
 func kept[T any, P interface {
 	*T
 	metav1.Object
-}](items []T) []T {
-	return slices.DeleteFunc(items, func(item T) bool { return P(&item).GetDeletionTimestamp() != nil })
+}](s *state, items []T) []T {
+	return slices.DeleteFunc(items, func(item T) bool {
+		return P(&item).GetDeletionTimestamp() != nil || s.ends(P(&item).GetNamespace())
+	})
+}
+
+// ends reports whether a namespace is being deleted.
+func (s *state) ends(namespace string) bool {
+	return slices.ContainsFunc(s.namespaces, func(n corev1.Namespace) bool { return n.Name == namespace && n.DeletionTimestamp != nil })
 }
 
 // generationsObserved: controllers act on the latest spec of each workload, whatever keeps its pods from becoming what that asks for.

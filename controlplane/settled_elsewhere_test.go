@@ -27,6 +27,18 @@ func TestSettledElsewhere(t *testing.T) {
 			w.set.Spec.Replicas = new(int32(2))
 			ends(&w.set.ObjectMeta)
 		}, ""},
+		"too few replicas in a namespace that is being deleted": {func(w *world, _ *corev1.Pod) {
+			w.set.Spec.Replicas = new(int32(2))
+			ends(&w.spaces[0].ObjectMeta)
+		}, ""},
+		"too few replicas beside a namespace that is being deleted": {func(w *world, _ *corev1.Pod) {
+			w.set.Spec.Replicas = new(int32(2))
+			ends(&w.spaces[1].ObjectMeta)
+		}, "replica set r/set wants 2"},
+		"a cron job that is late in a namespace that is being deleted": {func(w *world, _ *corev1.Pod) {
+			w.schedules(2 * time.Minute)
+			ends(&w.spaces[0].ObjectMeta)
+		}, "cron job r/cron is being suspended"},
 		"no daemon":                        {func(_ *world, d *corev1.Pod) { d.OwnerReferences = nil }, "daemon set r/daemon has no pod on node n"},
 		"a daemon that ends":               {func(_ *world, d *corev1.Pod) { ends(&d.ObjectMeta) }, "daemon set r/daemon has no pod on node n"},
 		"a daemon on the node that is off": {func(_ *world, d *corev1.Pod) { d.Spec.NodeName = "off" }, "daemon set r/daemon has no pod on node n"},
@@ -92,7 +104,11 @@ func TestSettledElsewhere(t *testing.T) {
 			w.pod.Spec.Containers = asking("2")
 		}, ""},
 		"a budget with a wrong count": {func(w *world, _ *corev1.Pod) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2"},
-		"a removed endpoint":          {func(w *world, _ *corev1.Pod) { w.slice.Endpoints = nil }, "service r/service has 0 endpoints"},
+		"a removed endpoint in a namespace that is being deleted": {func(w *world, _ *corev1.Pod) {
+			w.slice.Endpoints = nil
+			ends(&w.spaces[0].ObjectMeta)
+		}, ""},
+		"a removed endpoint": {func(w *world, _ *corev1.Pod) { w.slice.Endpoints = nil }, "service r/service has 0 endpoints"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("WATCHSIM_MUTANT", "")
