@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // The prefixes of claims and volumes in etcd.
@@ -68,7 +69,7 @@ func referred(volume *corev1.PersistentVolume) types.UID {
 }
 
 // claimIsKept checks claims that lose their protection. A pod that was bound to a node before the claim was deleted counts, and so does one
-// that has succeeded or failed, unless the volume is ephemeral.
+// that has succeeded or failed, unless the volume is ephemeral. With the fix of finding 62, a pod does not count that is only held by finalizers.
 func claimIsKept(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.PersistentVolumeClaim](old, now)
 	if before == nil || !slices.Contains(before.Finalizers, claimProtection) || after != nil && after.UID == before.UID && slices.Contains(after.Finalizers, claimProtection) {
@@ -81,12 +82,18 @@ func claimIsKept(s *store, key string, old, now object, _ int64) string {
 		}
 		for i := range pod.Spec.Volumes {
 			volume := &pod.Spec.Volumes[i]
-			if claimOf(pod, volume) == before.Name && (volume.Ephemeral == nil || ownerOf(before) == pod.UID && !isOver(pod)) {
+			if claimOf(pod, volume) == before.Name && (volume.Ephemeral == nil && !(fixed(62) && isShutDown(pod)) || ownerOf(before) == pod.UID && !isOver(pod)) {
 				return fmt.Sprintf("claim %s loses its protection while pod %s on %s uses it", nameOf(key), nameOf(at), pod.Spec.NodeName)
 			}
 		}
 	}
 	return ""
+}
+
+// isShutDown reports whether a pod's kubelet has confirmed that it has ended, or the pod was deleted by force (podIsShutDown in
+// pkg/controller/volume/pvcprotection of v1.37.2).
+func isShutDown(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && ptr.Deref(pod.DeletionGracePeriodSeconds, -1) == 0
 }
 
 // volumeIsKept checks volumes that are removed: none is that is bound to a claim.

@@ -93,6 +93,24 @@ func TestRulesAboutVolumes(t *testing.T) {
 	breaks(t, simtest.Seen{Committed: states(t, ghost+shared+second)}, "UsedOnce")
 }
 
+// A pod that is shut down uses a claim until it is gone, which the fix of finding 62 changes.
+func TestAClaimOfAPodThatIsShutDown(t *testing.T) {
+	const deleted = dying + `,"deletionGracePeriodSeconds":`
+	for name, row := range map[string]struct{ metadata, released, fixed string }{
+		"shut down":              {deleted + "0", "ClaimIsKept", ""},
+		"has its grace period":   {deleted + "30", "ClaimIsKept", "ClaimIsKept"},
+		"not being deleted":      {`,"deletionGracePeriodSeconds":0`, "ClaimIsKept", "ClaimIsKept"},
+		"without a grace period": {dying, "ClaimIsKept", "ClaimIsKept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lost := using("a", row.metadata, bound, "Running") + claim("c", protected, "", "") + claim("c", protected+dying, "", "") + "persistentvolumeclaims/r/c -\n"
+			breaks(t, simtest.Seen{Committed: states(t, lost)}, row.released)
+			t.Setenv(mutant.Variable, "fix-finding-62")
+			breaks(t, simtest.Seen{Committed: states(t, lost)}, row.fixed)
+		})
+	}
+}
+
 // A volume is deleted by somebody.
 func TestDataIsKept(t *testing.T) {
 	const manager, provisioner, user = "manager-0 pv-binder ", "provisioner provisioner ", "user kubectl "
