@@ -314,25 +314,9 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-41", File: daemonSetFile,
-		Summary:     "A daemon set is synced again while any of its pods is ready, but not yet available.",
-		Anchor:      "	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
-		Replacement: "	awaitsAvailability := false\n	now := dsc.failedPodsBackoff.Clock.Now()\n	tolerations := daemonPodTolerations(ds)\n",
-		More: []Edit{
-			{
-				Anchor: "			pod := daemonPods[0]\n",
-				Replacement: `			for _, pod := range daemonPods {
-				if podutil.IsPodReady(pod) && !podutil.IsPodAvailable(pod, ds.Spec.MinReadySeconds, metav1.Time{Time: now}) {
-					awaitsAvailability = true
-				}
-			}
-			pod := daemonPods[0]
-`,
-			},
-			{
-				Anchor:      "	if ds.Spec.MinReadySeconds > 0 && numberReady != numberAvailable {\n",
-				Replacement: "	if ds.Spec.MinReadySeconds > 0 && awaitsAvailability {\n",
-			},
-		},
+		Summary:     "A daemon set is synced again while one of its new pods is ready, but not yet available.",
+		Anchor:      "				podsToDelete = append(podsToDelete, oldestOldPod.Name)\n			}\n		}\n\n	case !shouldContinueRunning && exists:\n",
+		Replacement: "				podsToDelete = append(podsToDelete, oldestOldPod.Name)\n			case ds.Spec.MinReadySeconds > 0 && podutil.IsPodReady(oldestNewPod):\n				dsc.enqueueDaemonSetAfter(ds, time.Duration(ds.Spec.MinReadySeconds)*time.Second)\n			}\n		}\n\n	case !shouldContinueRunning && exists:\n",
 	},
 	{
 		Name: "fix-finding-42", File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
