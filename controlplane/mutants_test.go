@@ -1,6 +1,8 @@
 package controlplane_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,4 +19,13 @@ func TestMutantsApply(t *testing.T) {
 	}
 	_, err := mutant.Switched(dir, mutant.ControlPlane())
 	require.NoError(t, err)
+}
+
+// Hunts have all fixes on, except that of finding 46, which runs do not reach.
+func TestFixesDoNotOverlap(t *testing.T) {
+	dir := func(module string) (string, error) { return overlay.ModuleDir(overlay.Project{Dir: "."}, module) }
+	fixes := slices.DeleteFunc(mutant.ControlPlane(), func(m mutant.Mutant) bool { return !strings.HasPrefix(m.Name, "fix-finding-") })
+	overlaps, err := mutant.Overlaps(dir, fixes)
+	require.NoError(t, err)
+	require.Equal(t, []string{"fix-finding-45 and fix-finding-46 edit syncCronJob in pkg/controller/cronjob/cronjob_controllerv2.go"}, overlaps)
 }

@@ -36,46 +36,79 @@ var ErrNotOnce = errors.New("a mutant's anchor does not occur exactly once in th
 // always present. The original counts how often it reaches the place of each edit if ProbesVariable
 // names a file. dir returns the folder of a module.
 func Switched(dir func(module string) (string, error), mutants []Mutant) ([]overlay.Patch, error) {
+	files, places, err := switchesOf(dir, mutants)
+	if err != nil {
+		return nil, err
+	}
+	var patches []overlay.Patch
+	declared := map[string]bool{} // packages that declare the variable
+	for _, s := range files {
+		pkg := path.Join(s.module, path.Dir(s.name))
+		for _, p := range s.patches(!declared[pkg], places) {
+			p.Module, p.File = s.module, s.name
+			patches = append(patches, p)
+		}
+		declared[pkg] = true
+	}
+	return patches, nil
+}
+
+// Overlaps returns a sentence for each two mutants that edit one function, so that they cannot be on together.
+func Overlaps(dir func(module string) (string, error), mutants []Mutant) ([]string, error) {
+	files, _, err := switchesOf(dir, mutants)
+	if err != nil {
+		return nil, err
+	}
+	var overlaps []string
+	for _, s := range files {
+		for _, function := range s.functions {
+			first := s.edits[function][0].mutant
+			for _, e := range s.edits[function] {
+				if e.mutant != first {
+					overlaps = append(overlaps, fmt.Sprintf("%s and %s edit %s in %s", first, e.mutant, function.Name.Name, s.name))
+				}
+			}
+		}
+	}
+	slices.Sort(overlaps)
+	return slices.Compact(overlaps), nil
+}
+
+// switchesOf returns the switches of all files that mutants edit, in the order of their first edits, and the number of edits.
+func switchesOf(dir func(module string) (string, error), mutants []Mutant) (files []*switches, places int, err error) {
 	type file struct{ module, name string }
 	var order []file
 	edited := map[file][]placed{}
-	place := 0
 	for _, m := range mutants {
 		if err := Check(dir, m); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for _, p := range m.Patches() {
 			f := file{p.Module, p.File}
 			if edited[f] == nil {
 				order = append(order, f)
 			}
-			edited[f] = append(edited[f], placed{p.Edit, m.Name, place})
-			place++
+			edited[f] = append(edited[f], placed{p.Edit, m.Name, places})
+			places++
 		}
 	}
-	var patches []overlay.Patch
-	declared := map[string]bool{} // packages that declare the variable
 	for _, f := range order {
 		folder, err := dir(f.module)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(f.name)))
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		s, err := newSwitches(string(text), edited[f])
 		if err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", f.name, f.module, err)
+			return nil, 0, fmt.Errorf("%s of %s: %w", f.name, f.module, err)
 		}
-		pkg := path.Join(f.module, path.Dir(f.name))
-		for _, p := range s.patches(!declared[pkg], place) {
-			p.Module, p.File = f.module, f.name
-			patches = append(patches, p)
-		}
-		declared[pkg] = true
+		s.module, s.name = f.module, f.name
+		files = append(files, s)
 	}
-	return patches, nil
+	return files, places, nil
 }
 
 // placed is an edit of a mutant, with the number of its place in the binary.
@@ -134,6 +167,8 @@ func switchedReached(place int) {
 
 // switches are the functions of a file that have mutants.
 type switches struct {
+	module    string
+	name      string // of the file
 	text      string
 	clause    string // the package clause
 	functions []*ast.FuncDecl
