@@ -69,7 +69,8 @@ func referred(volume *corev1.PersistentVolume) types.UID {
 }
 
 // claimIsKept checks claims that lose their protection. A pod that was bound to a node before the claim was deleted counts, and so does one
-// that has succeeded or failed, unless the volume is ephemeral. With the fix of finding 62, a pod does not count that is only held by finalizers.
+// that has succeeded or failed. For its ephemeral volumes, a pod does not count that is only held by finalizers, and with the fix of finding 62, it does not
+// for any volume.
 func claimIsKept(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.PersistentVolumeClaim](old, now)
 	if before == nil || !slices.Contains(before.Finalizers, claimProtection) || after != nil && after.UID == before.UID && slices.Contains(after.Finalizers, claimProtection) {
@@ -82,7 +83,8 @@ func claimIsKept(s *store, key string, old, now object, _ int64) string {
 		}
 		for i := range pod.Spec.Volumes {
 			volume := &pod.Spec.Volumes[i]
-			if claimOf(pod, volume) == before.Name && (volume.Ephemeral == nil && !(fixed(62) && isShutDown(pod)) || ownerOf(before) == pod.UID && !isOver(pod)) {
+			ephemeral := volume.Ephemeral != nil
+			if claimOf(pod, volume) == before.Name && (!ephemeral || ownerOf(before) == pod.UID) && !(isShutDown(pod) && (ephemeral || fixed(62))) {
 				return fmt.Sprintf("claim %s loses its protection while pod %s on %s uses it", nameOf(key), nameOf(at), pod.Spec.NodeName)
 			}
 		}
