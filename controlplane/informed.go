@@ -87,14 +87,14 @@ func deletedOnce(s *store, key string, old, now object, rv int64) string {
 var waiting = []string{replicaSetController, daemonSetController}
 
 // expected reports whether a controller must have observed one deletion of a pod before it decided on another one: it expected to, and of no other pod
-// of the same owner did it observe anything meanwhile that it may have counted instead.
+// of the same owner did it observe anything since the decision that it may have counted instead: that is before its request, which its client may hold back.
 func (s *store) expected(first, again *importer.Told, of types.UID) bool {
 	if first.Agent != again.Agent || !slices.ContainsFunc(waiting, func(controller string) bool { return isOf(again, controller) }) {
 		return false
 	}
 	for event := range s.received("pods", again.Client) {
 		other := s.known[types.UID(event.Object.UID)]
-		if event.Object.UID == string(of) || event.Time < first.Call || event.Time > again.Call || other == nil || other.going == 0 || event.RV < other.going {
+		if event.Object.UID == string(of) || event.Time < first.Call-int64(decision) || event.Time > again.Call || other == nil || other.going == 0 || event.RV < other.going {
 			continue
 		}
 		for owner := range other.owners {

@@ -127,17 +127,22 @@ func deletes(controller string, at int64, err model.Code) *importer.Told {
 	}}
 }
 
-// A daemon set deletes pod a at 2 s and at 6 s, is told at 5 s that it is terminating, and at 4 s that another pod is, which it may count as the deletion that it
-// expects.
+// A daemon set deletes pod a at 2 s and at 6 s, is told at 5 s that it is terminating, and at 4 s or before its first request that another pod is, which it may
+// count as the deletion that it expects.
 func TestDeletedOnceCountsOthers(t *testing.T) {
-	for other, broken := range map[string]int{owned("DaemonSet", "set"): 0, owned("DaemonSet", "another"): 1} {
+	own, another := owned("DaemonSet", "set"), owned("DaemonSet", "another")
+	for _, row := range []struct {
+		other      string
+		at, broken int
+	}{{own, 4, 0}, {own, 1, 0}, {another, 4, 1}, {another, 1, 1}} {
+		other, broken := row.other, row.broken
 		committed := states(t, strings.Join([]string{
 			"pods/r/b " + pod("b", other, "", ""), "pods/r/b " + pod("b", other+dying, "", ""),
 			"pods/r/a " + pod("a", owned("DaemonSet", "set"), "", ""), "pods/r/a " + pod("a", owned("DaemonSet", "set")+dying, "", ""), "pods/r/a -",
 		}, "\n"))
 		pods, requests := watcher("shared-informers", map[int64]int64{3: 1, 4: 5})
 		pods.Operations = []model.Operation{{ID: 2, Kind: model.Delete, Client: "node-0", Call: int64(39 * time.Second), Return: int64(40 * time.Second), ResultRV: 5}}
-		pods.Streams[0].Events = append(pods.Streams[0].Events, model.Event{Time: int64(4 * time.Second), Type: model.Modified, RV: 2, Object: &model.Object{Namespace: "r", Name: "b", UID: "b", RV: 2}})
+		pods.Streams[0].Events = append(pods.Streams[0].Events, model.Event{Time: int64(time.Duration(row.at) * time.Second), Type: model.Modified, RV: 2, Object: &model.Object{Namespace: "r", Name: "b", UID: "b", RV: 2}})
 		requests["pods"] = append(requests["pods"], deletes("daemon-set-controller", 2, model.OK), deletes("daemon-set-controller", 6, model.OK))
 		require.Equal(t, broken, brokenOf(t, simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: requests}, "DeletedOnce"))
 	}
