@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
-	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -46,21 +45,8 @@ func TestAPodAndItsClaimWaitForEachOther(t *testing.T) {
 			row.wrong(w)
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
-			var noted []string
-			plane := &controlplane.Plane{}
-			plane.Overdue(late)
-			seen := simtest.Seen{
-				Committed: states(t, strings.Join([]string{lease, row.pod, row.claim}, "\n")), Histories: map[string]*model.History{},
-				Unjudged: func(_, why string) { noted = append(noted, why) },
-			}
-			broken, err := plane.Broken(seen)
-			require.NoError(t, err)
-			require.Equal(t, row.holds, len(broken) == 1, late)
-			require.Equal(t, row.holds, len(noted) == 0, noted)
-			t.Setenv(mutant.Variable, "fix-finding-62")
-			broken, err = plane.Broken(seen)
-			require.NoError(t, err)
-			require.Len(t, broken, 1)
+			seen := simtest.Seen{Committed: states(t, strings.Join([]string{lease, row.pod, row.claim}, "\n")), Histories: map[string]*model.History{}}
+			isFinding(t, late, seen, 62, !row.holds)
 		})
 	}
 }

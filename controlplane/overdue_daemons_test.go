@@ -11,7 +11,6 @@ import (
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
-	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -50,22 +49,8 @@ func TestPodsOfADaemonSetStayBesideEachOther(t *testing.T) {
 			w.daemon.Spec.MinReadySeconds, w.daemon.Spec.UpdateStrategy.RollingUpdate = row.wait, row.update
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.ErrorContains(t, late, "daemon set r/daemon")
-			var noted []string
-			plane := &controlplane.Plane{}
-			plane.Overdue(late)
-			seen := simtest.Seen{
-				Committed: states(t, strings.Join([]string{lease, first, row.second}, "\n")),
-				Histories: map[string]*model.History{"daemonsets.apps": {}},
-				Unjudged:  func(_, why string) { noted = append(noted, why) },
-			}
-			broken, err := plane.Broken(seen)
-			require.NoError(t, err)
-			require.Equal(t, row.holds, len(broken) == 1, broken)
-			require.Equal(t, row.holds, len(noted) == 0, noted)
-			t.Setenv(mutant.Variable, "fix-finding-41")
-			broken, err = plane.Broken(seen)
-			require.NoError(t, err)
-			require.Len(t, broken, 1)
+			seen := simtest.Seen{Committed: states(t, strings.Join([]string{lease, first, row.second}, "\n")), Histories: map[string]*model.History{"daemonsets.apps": {}}}
+			isFinding(t, late, seen, 41, !row.holds)
 		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
-	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
 )
@@ -146,24 +145,9 @@ func TestASchedulerKeepsTheRoomOfADeletedPod(t *testing.T) {
 				Request: importer.Request{Watch: row.asked.watch, InitialEvents: row.asked.initial, Scope: model.Scope{Namespace: row.asked.namespace}},
 				Kind:    row.asked.kind, Client: row.asked.client, Call: row.asked.called, Return: row.asked.returned,
 			}
-			noted := 0
-			plane := &controlplane.Plane{}
-			plane.Overdue(late)
-			seen := simtest.Seen{
+			isFinding(t, late, simtest.Seen{
 				Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": {{Exchange: binding}, {Exchange: list}}},
-				Unjudged: func(_, why string) {
-					require.Contains(t, why, "(finding 61)")
-					noted++
-				},
-			}
-			broken, err := plane.Broken(seen)
-			require.NoError(t, err)
-			require.Equal(t, map[bool]int{true: 1}[row.excused], noted)
-			require.Len(t, broken, 1-noted)
-			t.Setenv(mutant.Variable, "fix-finding-61")
-			broken, err = plane.Broken(seen)
-			require.NoError(t, err)
-			require.Len(t, broken, 1)
+			}, 61, row.excused)
 		})
 	}
 }

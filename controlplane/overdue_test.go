@@ -274,3 +274,26 @@ func TestBudgetCountsARelabelledPod(t *testing.T) {
 		})
 	}
 }
+
+// isFinding checks that what is late is noted as a finding if it is excused, and fails the run otherwise, as it does with the fix.
+func isFinding(t *testing.T, late error, seen simtest.Seen, finding int, excused bool) {
+	t.Helper()
+	var noted []string
+	seen.Unjudged = func(_, why string) { noted = append(noted, why) }
+	plane := &controlplane.Plane{}
+	plane.Overdue(late)
+	broken, err := plane.Broken(seen)
+	require.NoError(t, err)
+	if excused {
+		require.Empty(t, broken)
+		require.Len(t, noted, 1)
+		require.Contains(t, noted[0], fmt.Sprintf("(finding %d)", finding))
+	} else {
+		require.Len(t, broken, 1)
+		require.Empty(t, noted)
+	}
+	t.Setenv(mutant.Variable, fmt.Sprintf("fix-finding-%d", finding))
+	broken, err = plane.Broken(seen)
+	require.NoError(t, err)
+	require.Len(t, broken, 1)
+}

@@ -38,8 +38,8 @@ const (
 
 var ctx = context.Background()
 
-// variant is whether the API server of the scheduler's informers is down from the binding of the pod until its deletion, and the pod that is created then, which may
-// have a node from the beginning.
+// variant says whether the API server of the scheduler's informers is down from the binding of the pod until its deletion. It names the pod that is created then, and
+// the node that this pod has from the beginning, if any.
 type variant struct {
 	down         bool
 	second, node string
