@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
@@ -64,8 +66,8 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
 		untyped := dynamic.NewForConfigOrDie(c.Config())
-		// settled waits until everything has converged, with an extended deadline, and then until it stays so.
-		settled := func(more time.Duration, stays func() error) (late error) {
+		// converged waits until everything is as it should, with an extended deadline, and then until it stays so.
+		converged := func(should func(context.Context, kubernetes.Interface, dynamic.Interface) error, more time.Duration, stays func() error) (late error) {
 			var whole time.Duration // since when all nodes exist and accept pods
 			c.Eventually(func() error {
 				select {
@@ -77,7 +79,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 				default:
 					return errors.New("administrators have not brought all nodes back")
 				}
-				if err := controlplane.Settled(t.Context(), c.Client(), untyped); err != nil {
+				if err := should(t.Context(), c.Client(), untyped); err != nil {
 					if late = controlplane.Late(err, c.Now()-whole, more); late != nil {
 						plane.Overdue(late)
 						return nil
@@ -91,15 +93,22 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			})
 			return late
 		}
+		settled := func(more time.Duration, stays func() error) error {
+			return converged(controlplane.Settled, more, stays)
+		}
 		atOnce := func() error { return nil }
 		if settled(0, atOnce) != nil {
 			return
 		}
-		// A controller that has silently stopped shows only when it has work to do.
+		// A controller that has silently stopped shows only when it has work to do, and so does one that waits for what a finalizer keeps.
 		const again = 10 * time.Second
 		c.Disturb()
 		c.Go("user-again", plane.User(usage.Again(), time.Now().Add(again)))
 		time.Sleep(again)
+		if converged(controlplane.SettledElsewhere, 0, atOnce) != nil {
+			return
+		}
+		c.Go("user-releases", controlplane.Release)
 		if settled(0, atOnce) != nil {
 			return
 		}

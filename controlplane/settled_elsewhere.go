@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// SettledElsewhere is Settled while some nodes are off and stay off: it returns the first object that has not converged as far as other nodes allow.
-// Rollouts may wait for pods of such a node, and what is being deleted may wait for pods there to end.
+// SettledElsewhere is Settled while some nodes are off and stay off, or finalizers of users stay: it returns the first object that has not converged as far as
+// those allow. Rollouts may wait for pods of such a node, what is being deleted may wait for pods there to end, and nothing waits for other pods that are kept.
 func SettledElsewhere(ctx context.Context, client kubernetes.Interface, untyped dynamic.Interface) error {
 	s, err := readAll(ctx, client, untyped)
 	if err != nil {
@@ -32,7 +32,7 @@ func SettledElsewhere(ctx context.Context, client kubernetes.Interface, untyped 
 		return err
 	}
 	s.deployments, s.stateful, s.sets = kept(s, s.deployments), kept(s, s.stateful), kept(s, s.sets)
-	s.daemons, s.jobs, s.budgets, s.services = kept(s, s.daemons), kept(s, s.jobs), kept(s, s.budgets), kept(s, s.services)
+	s.daemons, s.jobs, s.budgets, s.services, s.slices = kept(s, s.daemons), kept(s, s.jobs), kept(s, s.budgets), kept(s, s.services), kept(s, s.slices)
 	return first(promise{soon, s.evicted}, promise{soon, s.generationsObserved}, promise{soon, s.setsDone}, promise{soon, s.daemonsRun}, promise{soon, s.podsRun}, promise{soon, s.servicesReach}, promise{soon, s.budgetsCount},
 		promise{soon, s.jobsBegin}, promise{soon, s.jobsRest})
 }
@@ -102,7 +102,8 @@ func (s *state) evicted() error {
 	return nil
 }
 
-// daemonsRun: a daemon set has a pod on each node that it is for and that is not off, whatever becomes of its pods on nodes that are.
+// daemonsRun: a daemon set has a pod on each node that it is for and that is not off, whatever becomes of its pods on nodes that are. It creates none
+// where one is terminating, which a finalizer of a user may keep.
 func (s *state) daemonsRun() error {
 	for _, d := range s.daemons {
 		for _, node := range s.nodes {
@@ -110,7 +111,7 @@ func (s *state) daemonsRun() error {
 				continue
 			}
 			isThere := func(p *corev1.Pod) bool {
-				return ownerOf(p) == d.UID && lives(p) && cmp.Or(p.Spec.NodeName, wantedNode(p)) == node.Name
+				return ownerOf(p) == d.UID && (lives(p) || p.DeletionTimestamp != nil && isFinalized(p)) && cmp.Or(p.Spec.NodeName, wantedNode(p)) == node.Name
 			}
 			if s.count(isThere) == 0 {
 				return wrongf(&d, "daemon set %s has no pod on node %s", describe(&d), node.Name)

@@ -39,8 +39,12 @@ func TestSettledElsewhere(t *testing.T) {
 			w.schedules(2 * time.Minute)
 			ends(&w.spaces[0].ObjectMeta)
 		}, "cron job r/cron is being suspended"},
-		"no daemon":                        {func(_ *world, d *corev1.Pod) { d.OwnerReferences = nil }, "daemon set r/daemon has no pod on node n"},
-		"a daemon that ends":               {func(_ *world, d *corev1.Pod) { ends(&d.ObjectMeta) }, "daemon set r/daemon has no pod on node n"},
+		"no daemon":          {func(_ *world, d *corev1.Pod) { d.OwnerReferences = nil }, "daemon set r/daemon has no pod on node n"},
+		"a daemon that ends": {func(_ *world, d *corev1.Pod) { ends(&d.ObjectMeta) }, "daemon set r/daemon has no pod on node n"},
+		"a daemon that a user keeps": {func(_ *world, d *corev1.Pod) {
+			ends(&d.ObjectMeta)
+			d.Finalizers = []string{"example.com/release"}
+		}, ""},
 		"a daemon on the node that is off": {func(_ *world, d *corev1.Pod) { d.Spec.NodeName = "off" }, "daemon set r/daemon has no pod on node n"},
 		"no daemon for a node without label": {func(w *world, d *corev1.Pod) {
 			d.OwnerReferences, w.daemon.Spec.Template.Spec.NodeSelector = nil, map[string]string{"disk": "fast"}
@@ -108,6 +112,7 @@ func TestSettledElsewhere(t *testing.T) {
 			w.slice.Endpoints = nil
 			ends(&w.spaces[0].ObjectMeta)
 		}, ""},
+		"an endpoint that only an endpoint slice has that is being deleted": {func(w *world, _ *corev1.Pod) { ends(&w.slice.ObjectMeta) }, "service r/service has 0 endpoints"},
 		"a removed endpoint": {func(w *world, _ *corev1.Pod) { w.slice.Endpoints = nil }, "service r/service has 0 endpoints"},
 	} {
 		t.Run(name, func(t *testing.T) {

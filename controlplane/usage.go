@@ -46,6 +46,8 @@ const maxReplicas = 4
 // Usage says what users and administrators do in a run, and how.
 type Usage struct {
 	Groups []Group
+	// Stay means that finalizers which users have added stay until [Release]. Otherwise they are removed when users end.
+	Stay bool
 	// People is how many users act concurrently. In some runs most of them wait for an answer.
 	People int
 	// Pause is the longest pause between two actions of a user.
@@ -86,10 +88,10 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	}
 }
 
-// Again returns the usage after convergence: all groups, on the same objects, one action after the other. Cron jobs, which have had
+// Again returns the usage after convergence: all groups, on the same objects, one action after the other, and finalizers stay. Cron jobs, which have had
 // their next minute by then, stay suspended.
 func (u Usage) Again() Usage {
-	u.Burst, u.Pause, u.ReactOneIn = 1, 500*time.Millisecond, 0
+	u.Burst, u.Pause, u.ReactOneIn, u.Stay = 1, 500*time.Millisecond, 0, true
 	u.Groups = slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g == CronJobs })
 	return u
 }

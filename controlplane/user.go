@@ -47,8 +47,8 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 				}
 			}
 		}
-		if slices.Contains(usage.Groups, Finalizers) {
-			go u.removeAllFinalizers(ctx, until)
+		if slices.Contains(usage.Groups, Finalizers) && !usage.Stay {
+			time.AfterFunc(time.Until(until), func() { u.removeAllFinalizers(ctx) })
 		}
 		<-ctx.Done()
 		return nil
@@ -85,7 +85,7 @@ var userActions = map[Group][]action{
 	Services:     {(*person).createService, (*person).createService, (*person).changeService, (*person).deleteService},
 	Pods:         {(*person).createPod, (*person).deletePod},
 	Controlled:   {(*person).deleteControlled, (*person).relabel},
-	Finalizers:   {(*person).addFinalizer, (*person).addFinalizer, (*person).removeFinalizers},
+	Finalizers:   {(*person).addFinalizer, (*person).addFinalizers, (*person).removeFinalizers},
 	Quotas:       {(*person).applyQuota, (*person).deleteQuota},
 	Budgets:      {(*person).createBudget, (*person).deleteBudget, (*person).evict, (*person).evict},
 	Volumes:      {(*person).createClaim, (*person).createClaim, (*person).createPod, (*person).deleteClaim, (*person).deleteVolume},

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
 // finalizer is one of users, as that of a controller that has to release something outside the cluster first: an object stays, with a
@@ -25,6 +26,25 @@ const finalizer = "example.com/release"
 var finalized = append(slices.Clip(controlled), appsv1.SchemeGroupVersion.WithResource("deployments"), appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 	appsv1.SchemeGroupVersion.WithResource("daemonsets"), batchv1.SchemeGroupVersion.WithResource("jobs"))
 
+// addFinalizers adds the finalizer to all objects of a resource, as a webhook does. It returns an error if none gets it.
+func (u *person) addFinalizers(ctx context.Context, space, _ string) error {
+	resource := finalized[rand.IntN(len(finalized))]
+	all, err := u.untyped.Resource(resource).Namespace(space).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, object := range all.Items {
+		if !isFinalized(&object) && object.GetDeletionTimestamp() == nil {
+			errs = append(errs, u.setFinalizers(ctx, resource, &object, append(object.GetFinalizers(), finalizer)))
+		}
+	}
+	if len(errs) == 0 {
+		return fmt.Errorf("no %s gets a finalizer", resource.Resource)
+	}
+	return errors.Join(errs...)
+}
+
 // addFinalizer adds the finalizer to an object.
 func (u *person) addFinalizer(ctx context.Context, space, _ string) error {
 	resource := finalized[rand.IntN(len(finalized))]
@@ -32,7 +52,7 @@ func (u *person) addFinalizer(ctx context.Context, space, _ string) error {
 	if err != nil {
 		return err
 	}
-	if object.GetDeletionTimestamp() != nil || slices.Contains(object.GetFinalizers(), finalizer) {
+	if object.GetDeletionTimestamp() != nil || isFinalized(object) {
 		return fmt.Errorf("%s %s gets no finalizer", resource.Resource, object.GetName())
 	}
 	return u.setFinalizers(ctx, resource, object, append(object.GetFinalizers(), finalizer))
@@ -50,7 +70,7 @@ func (u *person) removeFrom(ctx context.Context, resource schema.GroupVersionRes
 		return err
 	}
 	all.Items = slices.DeleteFunc(all.Items, func(o unstructured.Unstructured) bool {
-		return !slices.Contains(o.GetFinalizers(), finalizer) || !these(&o)
+		return !isFinalized(&o) || !these(&o)
 	})
 	if len(all.Items) == 0 {
 		return errNoFinalizer
@@ -75,9 +95,22 @@ func (u *person) setFinalizers(ctx context.Context, resource schema.GroupVersion
 	return err
 }
 
-// removeAllFinalizers removes the finalizer from all objects, after a time. It looks again after requests have ended that were sent before.
-func (u *person) removeAllFinalizers(ctx context.Context, after time.Time) {
-	time.Sleep(time.Until(after))
+// isFinalized reports whether an object has the finalizer.
+func isFinalized(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), finalizer) }
+
+// Release removes the finalizers of users, which stay when [Usage] says so. It is a program for simtest.
+func Release(ctx context.Context, config *rest.Config) error {
+	u, err := newPerson(config, Usage{})
+	if err != nil {
+		return err
+	}
+	u.removeAllFinalizers(ctx)
+	<-ctx.Done()
+	return nil
+}
+
+// removeAllFinalizers removes the finalizer from all objects. It looks again after requests have ended that were sent before.
+func (u *person) removeAllFinalizers(ctx context.Context) {
 	for clean := 0; clean < 3 && ctx.Err() == nil; time.Sleep(10 * time.Second) {
 		clean++
 		for _, resource := range finalized {
