@@ -191,7 +191,7 @@ func (a *administrator) restartLeader(ctx context.Context, end func(program stri
 	if err := end(leader); err != nil {
 		return err
 	}
-	time.Sleep(upTo(30 * time.Second))
+	time.Sleep(upTo(simtest.GracePeriod + 15*time.Second)) // it may be killed by then
 	return a.cluster.StartProgram(leader)
 }
 

@@ -100,6 +100,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		if settled(0, atOnce) != nil {
 			return
 		}
+		plane.Calm(c.Now())
 		// A controller that has silently stopped shows only when it has work to do, and so does one that waits for what a finalizer keeps.
 		const again = 10 * time.Second
 		c.Disturb()

@@ -31,6 +31,7 @@ type Plane struct {
 	done map[string]bool
 	// overdue says what has not converged in time.
 	overdue error
+	calm    time.Duration // since when nothing has been wrong, 0 before
 	// webhooks says that Prepare has registered webhooks.
 	webhooks bool
 

@@ -62,6 +62,8 @@ type Seen struct {
 	// those that no history holds. Return is model.Pending if no answer came. For a watch, it is
 	// when it was opened.
 	Requests map[string][]*importer.Told
+	// Endings are how programs ended by themselves, or when they were told to stop.
+	Endings []Ending
 	// Epoch is the origin of the times in histories and requests, which are in nanoseconds. It is in nanoseconds since
 	// 1970, by the simulated clocks before any fault has moved them.
 	Epoch int64
@@ -82,6 +84,7 @@ type Cluster struct {
 	ctx      context.Context
 	programs []*program
 	ended    chan life
+	endings  []Ending
 	plan     faults.Plan
 	breaking context.CancelFunc // ends the faults, nil before they begin
 	injected time.Duration      // when they began
@@ -98,7 +101,7 @@ func newCluster(world *sim.World, booted booted, config Config) *Cluster {
 
 // begin starts the run of a seed. The world is paused.
 func (c *Cluster) begin(next job) {
-	c.job, c.running = next, true
+	c.job, c.running, c.endings = next, true, nil
 	c.world.Begin(seedWorld(next.Seed, c.settings.Patience))
 	c.began = c.world.Progress().Now
 	if len(c.programs) == 0 {
@@ -132,7 +135,7 @@ func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfi
 // Go starts a program on a machine of its own with the given name, which faults can cut
 // off, slow down, stop and crash. From the first program on, the seed decides which goroutines
 // are stalled. run gets a client configuration, and a context that is done when a fault stops the program, as
-// SIGTERM does, and at the end of the test. If it returns earlier or calls os.Exit, it is restarted after 10 s, as a
+// SIGTERM does, and at the end of the test. It is killed if it has not returned after [GracePeriod]. If it returns earlier or calls os.Exit, it is restarted after 10 s, as a
 // kubelet does. It must create everything it needs: variables of the test binary survive
 // a crash, unlike those of a real process. Its connections go to the API servers in
 // turn.

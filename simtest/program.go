@@ -22,15 +22,31 @@ import (
 // CrashLoopBackOff of a kubelet.
 const restartDelay = 10 * time.Second
 
+// GracePeriod is how long a program may take to end when it is told to stop, before it is killed, as by a kubelet: the default of a pod's
+// terminationGracePeriodSeconds.
+const GracePeriod = 30 * time.Second
+
+// Ending is how a life of a program ended, unless a fault or the test killed it.
+type Ending struct {
+	Program string
+	// How says how, such as "has exited with code 1".
+	How string
+	// Told is when it was told to stop, 0 if nobody told it, and At when it ended, both from the beginning of the run.
+	Told, At time.Duration
+	// Killed means that it had not ended within [GracePeriod] after it was told.
+	Killed bool
+}
+
 // program is a program under test, through all its lives.
 type program struct {
 	cluster *Cluster
 	name    string
 	number  int // decides which server it connects to first
 	run     func(context.Context, *rest.Config) error
-	process *sim.Process // nil while it is down
-	stop    func()       // of the current life
-	stopped bool         // whether that was told to stop, so that its end is no reason to start another one
+	process *sim.Process  // nil while it is down
+	stop    func()        // of the current life
+	stopped bool          // whether that was told to stop, so that its end is no reason to start another one
+	told    time.Duration // when
 	answers answers
 }
 
@@ -41,7 +57,7 @@ func (p *program) start() error {
 	}
 	process := p.cluster.world.Process(p.name)
 	ctx, stop := context.WithCancel(p.cluster.ctx)
-	p.process, p.stop, p.stopped = process, stop, false
+	p.process, p.stop, p.stopped, p.told = process, stop, false, 0
 	config := p.cluster.config(p.name, p.cluster.balanced(p.number+p.cluster.lives[p.name]))
 	process.Go(func() {
 		err := p.run(ctx, config)
@@ -52,14 +68,29 @@ func (p *program) start() error {
 	return nil
 }
 
-// tellToStop ends the context of the program's current life. When its function returns, the process ends.
+// tellToStop ends the context of the program's current life. When its function returns, the process ends. If it does not within the grace period, it is killed.
 func (p *program) tellToStop() error {
-	if p.process == nil {
+	process := p.process
+	if process == nil {
 		return fmt.Errorf("stop %s: it is down", p.name)
 	}
-	p.stopped = true
-	p.process.Go(p.stop) // a process receives signals itself: what they start belongs to it
+	p.stopped, p.told = true, p.cluster.Now()
+	process.Go(p.stop) // a process receives signals itself: what they start belongs to it
+	time.AfterFunc(GracePeriod, func() {
+		if p.process == process && p.cluster.ctx.Err() == nil {
+			p.note(fmt.Sprintf("has not ended within %v, and is killed", GracePeriod), true)
+			_ = p.crash()
+		}
+	})
 	return nil
+}
+
+// note records how a life has ended. At the end of the test, all do.
+func (p *program) note(how string, killed bool) {
+	if p.cluster.ctx.Err() != nil {
+		return
+	}
+	p.cluster.endings = append(p.cluster.endings, Ending{Program: p.name, How: how, Told: p.told, At: p.cluster.Now(), Killed: killed})
 }
 
 // ends is called when a life of the program has ended by itself, to kill what is left of its process.
@@ -69,6 +100,7 @@ func (p *program) ends(process *sim.Process, how string) {
 		what = "as it was told to stop"
 	}
 	p.cluster.logf("%s %s, %s", p.name, how, what)
+	p.note(how, false)
 	p.cluster.ended <- life{p, process}
 }
 

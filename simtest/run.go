@@ -173,7 +173,7 @@ func (r *run) judge() error {
 		return err
 	}
 	leave := func(resource, why string) { r.report.Unjudged = append(r.report.Unjudged, unjudged{resource, why}) }
-	seen := Seen{Unjudged: leave, Committed: committed, Histories: map[string]*model.History{}, Requests: r.cluster.recorded.told, Epoch: r.cluster.recorded.zero.UnixNano()}
+	seen := Seen{Unjudged: leave, Committed: committed, Histories: map[string]*model.History{}, Requests: r.cluster.recorded.told, Endings: r.cluster.endings, Epoch: r.cluster.recorded.zero.UnixNano()}
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
 		seen.Histories[one.resource] = one.history

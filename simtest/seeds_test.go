@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -292,10 +293,25 @@ func TestProgramsStartAgain(t *testing.T) {
 	})
 }
 
-// A program that is told to stop may finish what it does. It is not restarted before somebody starts it; if it goes on until then, it
-// is killed.
+// A program that is told to stop may finish what it does. If it goes on after the grace period, it is killed. It is not restarted before somebody
+// starts it.
 func TestProgramsStop(t *testing.T) {
-	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+	check := func(seen simtest.Seen) error {
+		var endings []simtest.Ending
+		for _, e := range seen.Endings {
+			e.Told, e.At = e.Told.Round(time.Second), e.At.Round(time.Second)
+			endings = append(endings, e)
+		}
+		want := []simtest.Ending{
+			{Program: "obedient", How: "has returned stopped", Told: time.Second, At: 6 * time.Second},
+			{Program: "stubborn", How: "has not ended within 30s, and is killed", Told: time.Second, At: 31 * time.Second, Killed: true},
+		}
+		if !slices.Equal(endings, want) {
+			return fmt.Errorf("expected the endings %+v, found %+v", want, endings)
+		}
+		return nil
+	}
+	simtest.Seeds(t, simtest.Config{Check: check}, func(t *simtest.T, c *simtest.Cluster) {
 		lives, cleanings, ticks := map[string]int{}, 0, 0
 		c.Go("obedient", func(ctx context.Context, _ *rest.Config) error {
 			lives["obedient"]++
@@ -323,7 +339,8 @@ func TestProgramsStop(t *testing.T) {
 		require.Less(t, cleanings, 20)
 		require.Equal(t, map[string]int{"obedient": 1, "stubborn": 1}, lives)
 		require.ErrorContains(t, c.StopProgram("obedient"), "it is down")
-		require.Greater(t, ticks, 50)
+		require.ErrorContains(t, c.StopProgram("stubborn"), "it is down")
+		require.Greater(t, ticks, 25)
 		ticks = 0
 		for _, name := range []string{"obedient", "stubborn"} {
 			require.NoError(t, c.StartProgram(name))
