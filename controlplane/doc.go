@@ -39,8 +39,10 @@
 //   - twins.go: two pods of the same name must not run at the same time.
 //   - settled.go, settled_workloads.go, settled_cron.go: the state that the control plane must converge to after healing;
 //     byhand.go: what has to be done by hand for that.
-//   - settled_custom.go: what must become of custom objects; settled_volumes.go: of volumes and claims; settled_elsewhere.go: what must converge while nodes are off.
+//   - settled_custom.go: what must become of custom objects; settled_volumes.go: of volumes and claims; settled_elsewhere.go: what must converge while nodes are off
+//     or finalizers of users stay.
 //   - overdue.go and overdue_*.go: known causes why it has not.
 //   - findings.go: which of these are findings, and whether their fix is switched on.
-//   - room.go: which pods cannot be expected to run, because no node has room for them.
+//   - room.go, placement.go: which pods cannot be expected to run, because no node has room for them, or because other pods exclude them.
+//   - lifecycle.go: how controller managers and schedulers may end.
 package controlplane

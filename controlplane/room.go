@@ -37,15 +37,16 @@ func (s *state) hasRoom(pod *corev1.Pod) bool {
 		if s.off[node.Name] || wanted != "" && node.Name != wanted || !labels.SelectorFromSet(pod.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
 			continue
 		}
-		cpu, pods := request(pod), int64(1)
+		cpu, pods, excluded := request(pod), int64(1), false
 		for i := range s.pods {
 			other := &s.pods[i]
 			if other.Spec.NodeName == node.Name && !isOver(other) && ptr.Deref(other.Spec.Priority, 0) >= ptr.Deref(pod.Spec.Priority, 0) {
 				cpu += request(other)
 				pods++
+				excluded = excluded || apart(pod, other)
 			}
 		}
-		if cpu <= node.Status.Allocatable.Cpu().MilliValue() && pods <= node.Status.Allocatable.Pods().Value() {
+		if !excluded && cpu <= node.Status.Allocatable.Cpu().MilliValue() && pods <= node.Status.Allocatable.Pods().Value() {
 			return true
 		}
 	}

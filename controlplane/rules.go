@@ -172,6 +172,10 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/storage/persistent-volumes: with ReadWriteOncePod, only one pod across the whole cluster can read or write the volume", usedOnce,
 	},
 	{
+		"Apart", "The scheduler places no pod on a node with a pod, which it knows of, that wants the same port of the host, or that excludes it by anti-affinity.",
+		"kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node: required inter-pod anti-affinity; kubernetes.io/docs/concepts/configuration/overview: hostPort", placedApart,
+	},
+	{
 		"OneToOne", "A volume that is bound to a claim is never bound to another one.",
 		"kubernetes.io/docs/concepts/storage/persistent-volumes: the binding is a one-to-one mapping, using a ClaimRef", oneToOne,
 	},

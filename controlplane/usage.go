@@ -30,6 +30,7 @@ const (
 	Finalizers   Group = "finalizers" // of controlled objects and workloads
 	Quotas       Group = "quotas"
 	Budgets      Group = "budgets"     // and evictions
+	Placement    Group = "placement"   // of pods: some exclude others from their node
 	Volumes      Group = "volumes"     // and the claims that they are bound to
 	Definitions  Group = "definitions" // of custom resources, which come and go
 	Namespaces   Group = "namespaces"  // are deleted, with all that is in them
@@ -38,7 +39,7 @@ const (
 )
 
 // groups lists them.
-var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, Services, Pods, Controlled, Finalizers, Quotas, Budgets, Volumes, Definitions, Namespaces, Nodes, Leaders}
+var groups = []Group{Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, Services, Pods, Controlled, Finalizers, Quotas, Budgets, Placement, Volumes, Definitions, Namespaces, Nodes, Leaders}
 
 // maxReplicas is the most replicas that a user asks for.
 const maxReplicas = 4
