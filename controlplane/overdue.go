@@ -67,6 +67,10 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(62, "pods", "a pod that is deleted in the foreground waits for a claim that it owns, and the claim for the pod") {
 		return true
 	}
+	if s.missesNode(w.of) &&
+		s.isFinding(63, "persistentvolumeclaims", "a claim was deleted when a pod was bound that uses it, and nobody selects a node for the one that replaces it") {
+		return true
+	}
 	if s.keepsRoom(w.of) &&
 		s.isFinding(61, "pods", "a scheduler's informer has seen a pod that it had bound become another one of that name, and the scheduler still counts the first") {
 		return true

@@ -7,6 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/utils/ptr"
 )
 
 // circles reports whether an object is, or waits for, a pod and a claim that wait for each other: the pod is deleted in the foreground and owns the claim,
@@ -33,6 +36,35 @@ func (s *store) circles(of metav1.Object) bool {
 			if is {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// missesNode reports whether an object is, or waits for, a pod or its claim, which waits until a node is selected for it: it was created when the pod had been
+// placed, and only the scheduler selects nodes (finding 63).
+func (s *store) missesNode(of metav1.Object) bool {
+	for _, o := range s.objects {
+		claim, is := o.(*corev1.PersistentVolumeClaim)
+		if !is || claim.DeletionTimestamp != nil || claim.Spec.VolumeName != "" || ptr.Deref(claim.Spec.StorageClassName, "") != classLate || claim.Annotations[volume.AnnSelectedNode] != "" {
+			continue
+		}
+		for uid, k := range s.known {
+			uses := func(v corev1.Volume) bool { return claimOf(k.pod, &v) == claim.Name }
+			if k.gone == 0 && k.bound != 0 && k.bound < s.born[claim.UID] && k.pod.Namespace == claim.Namespace && slices.ContainsFunc(k.pod.Spec.Volumes, uses) &&
+				(slices.Contains([]types.UID{uid, claim.UID, ownerOf(k.pod)}, of.GetUID()) || s.isOfDeployment(k.pod, of)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOfDeployment reports whether an object is the deployment of a pod.
+func (s *store) isOfDeployment(pod *corev1.Pod, of metav1.Object) bool {
+	for _, o := range s.objects {
+		if o.GetUID() == ownerOf(pod) && ownerOf(o) == of.GetUID() {
+			return true
 		}
 	}
 	return false

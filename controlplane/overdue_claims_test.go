@@ -50,3 +50,43 @@ func TestAPodAndItsClaimWaitForEachOther(t *testing.T) {
 		})
 	}
 }
+
+// The pod of a replica set was placed before its claim was created, for which nobody selects a node.
+func TestNobodySelectsANode(t *testing.T) {
+	const (
+		lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
+		set   = `replicasets/r/set {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"set","namespace":"r","name":"set","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"deployment","uid":"deployment","controller":true}]}}`
+		late  = `"storageClassName":"late"`
+	)
+	placed, waits := strings.TrimSpace(using("pod", owned("ReplicaSet", "set"), bound, "Pending")), strings.TrimSpace(claim("c", "", late, "Pending"))
+	unready := func(w *world) { w.pod.Status.Conditions = nil }
+	for name, row := range map[string]struct {
+		states []string
+		wrong  func(*world)
+		holds  bool
+	}{
+		"the pod waits":                     {[]string{placed, waits}, unready, false},
+		"the claim waits":                   {[]string{placed, waits}, func(w *world) { w.waitsFor("now"); w.claim.UID = "c" }, false},
+		"the replica set waits":             {[]string{placed, waits}, func(w *world) { w.set.Status.Replicas-- }, false},
+		"the deployment waits":              {[]string{placed, waits}, func(w *world) { w.deployment.Status.AvailableReplicas-- }, false},
+		"the stateful set waits":            {[]string{placed, waits}, func(w *world) { w.stateful.Status.AvailableReplicas-- }, true},
+		"the claim was there":               {[]string{waits, placed}, unready, true},
+		"the pod is gone":                   {[]string{placed, waits, "pods/r/pod -"}, unready, true},
+		"the pod is not placed":             {[]string{strings.Replace(placed, bound, `"nodeName":""`, 1), waits}, unready, true},
+		"the claim is in another namespace": {[]string{placed, strings.ReplaceAll(strings.ReplaceAll(waits, "/r/", "/s/"), `"r"`, `"s"`)}, unready, true},
+		"the claim has another name":        {[]string{placed, strings.ReplaceAll(waits, `"name":"c"`, `"name":"d"`)}, unready, true},
+		"the claim is bound":                {[]string{placed, strings.Replace(waits, late, late+","+onV, 1)}, unready, true},
+		"the claim is being deleted":        {[]string{placed, strings.TrimSpace(claim("c", dying, late, "Pending"))}, unready, true},
+		"the claim waits for nobody":        {[]string{placed, strings.Replace(waits, `"late"`, `"now"`, 1)}, unready, true},
+		"a node is selected":                {[]string{placed, strings.TrimSpace(claim("c", `,"annotations":{"volume.kubernetes.io/selected-node":"n"}`, late, "Pending"))}, unready, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			row.wrong(w)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
+			require.Error(t, late)
+			seen := simtest.Seen{Committed: states(t, strings.Join(append([]string{lease, set}, row.states...), "\n")), Histories: map[string]*model.History{}}
+			isFinding(t, late, seen, 63, !row.holds)
+		})
+	}
+}

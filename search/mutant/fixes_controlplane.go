@@ -439,4 +439,37 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Anchor:      "	if pod.Spec.NodeName != \"\" {\n",
 		Replacement: "	if pod.Spec.NodeName != \"\" && !podIsShutDown(pod) {\n",
 	},
+	{
+		Name: "fix-finding-63", Summary: "The volume controller selects a node for a claim that waits for a pod which has been placed.",
+		File:   "pkg/controller/volume/persistentvolume/pv_controller_base.go",
+		Anchor: "		ctrl.enqueueWork(ctx, ctrl.claimQueue, pvc)\n",
+		Replacement: `		ctrl.enqueueWork(ctx, ctrl.claimQueue, pvc)
+		late, err := storagehelpers.IsDelayBindingMode(pvc, ctrl.classLister)
+		if err != nil || !late || pvc.DeletionTimestamp != nil || pvc.Spec.VolumeName != "" || storagehelpers.IsDelayBindingProvisioning(pvc) {
+			continue
+		}
+		if class, err := ctrl.classLister.Get(storagehelpers.GetPersistentVolumeClaimClass(pvc)); err != nil || class.Provisioner == storagehelpers.NotSupportedProvisioner {
+			continue
+		}
+		pods, _ := ctrl.findPodsByPVCKey(claimToClaimKey(pvc))
+		for _, pod := range pods {
+			if pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil || volumeutil.IsPodTerminated(pod, pod.Status) || !slices.ContainsFunc(pod.Spec.Volumes, func(volume v1.Volume) bool {
+				return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == pvc.Name ||
+					volume.Ephemeral != nil && pod.Name+"-"+volume.Name == pvc.Name && metav1.IsControlledBy(pvc, pod)
+			}) {
+				continue
+			}
+			live, err := ctrl.kubeClient.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+			if err != nil || live.UID != pod.UID || live.DeletionTimestamp != nil {
+				continue
+			}
+			claim := pvc.DeepCopy()
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, storagehelpers.AnnSelectedNode, pod.Spec.NodeName)
+			if _, err := ctrl.kubeClient.CoreV1().PersistentVolumeClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{}); err != nil {
+				logger.V(2).Info("Error selecting the node of a scheduled pod", "PVC", klog.KObj(claim), "err", err)
+			}
+			break
+		}
+`,
+	},
 })
