@@ -67,6 +67,10 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(62, "pods", "a pod that is deleted in the foreground waits for a claim that it owns, and the claim for the pod") {
 		return true
 	}
+	if s.keepsSlice(w.of) &&
+		s.isFinding(65, "endpointslices.discovery.k8s.io", "an endpoint slice is being deleted and kept by a finalizer, and the controller updates none of its service meanwhile") {
+		return true
+	}
 	if s.missesNode(w.of) &&
 		s.isFinding(63, "persistentvolumeclaims", "a claim was deleted when a pod was bound that uses it, and nobody selects a node for the one that replaces it") {
 		return true

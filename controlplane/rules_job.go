@@ -16,15 +16,34 @@ import (
 
 // noExtraWork checks each pod that is created for a job.
 func noExtraWork(s *store, key string, old, now object, rv int64) string {
-	if pod := s.createdFor("Job", old, now); pod != nil && pod.Annotations[batchv1.JobCompletionIndexAnnotation] != "" {
-		index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+	pod := s.createdFor("Job", old, now)
+	if pod == nil {
+		return ""
+	}
+	broken := s.moreThanAsked("Job", "a job", key, old, now, rv)
+	if index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; index != "" {
 		for _, other := range s.siblings(pod, rv) {
 			if s.byOwner[ownerOf(pod)][other].Annotations[batchv1.JobCompletionIndexAnnotation] == index {
-				return fmt.Sprintf("pod %s is created for index %s of a job, for which pod %s lives", nameOf(key), index, nameOf(other))
+				broken = fmt.Sprintf("pod %s is created for index %s of a job, for which pod %s lives", nameOf(key), index, nameOf(other))
 			}
 		}
 	}
-	return s.moreThanAsked("Job", "a job", key, old, now, rv)
+	if broken != "" && s.succeeds(pod) && s.isFinding(64, "pods", "a job controller has forgotten what it wrote for a job when it released a pod of the job's predecessor, and has created a pod too many") {
+		return ""
+	}
+	return broken
+}
+
+// succeeds reports whether the job of a pod has been recreated under its name, and pods of its predecessor still existed then.
+func (s *store) succeeds(pod *corev1.Pod) bool {
+	job := controllerOf(pod)
+	for _, k := range s.known {
+		before := controllerOf(k.pod)
+		if k.pod.Namespace == pod.Namespace && before.Kind == job.Kind && before.Name == job.Name && before.UID != job.UID && (k.gone == 0 || k.gone > s.born[job.UID]) {
+			return true
+		}
+	}
+	return false
 }
 
 func jobIsOver(s *store, key string, old, now object, rv int64) string {

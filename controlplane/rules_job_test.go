@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
@@ -53,4 +55,26 @@ func TestSuspendedRests(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, seen, "SuspendedRests"))
 		})
 	}
+}
+
+// A job that was recreated gets a pod too many while pods of its predecessor are left.
+func TestAJobForgetsItsPods(t *testing.T) {
+	of := func(name, owner, uid string) string {
+		reference := `,"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"` + owner + `","uid":"` + uid + `","controller":true}]`
+		return "pods/r/" + name + " " + pod(name, `,"namespace":"r","name":"`+name+`"`+reference+`,"annotations":{"batch.kubernetes.io/job-completion-index":"0"}`, "", "") + "\n"
+	}
+	recreated := "jobs/r/j " + job("") + "\n"
+	twice := of("b", "j", "j") + of("c", "j", "j")
+	for name, row := range map[string]struct{ states, broken string }{
+		"pods of the predecessor are left":            {of("a", "j", "i") + recreated + twice, ""},
+		"they go meanwhile":                           {of("a", "j", "i") + recreated + "pods/r/a -\n" + twice, ""},
+		"they went before":                            {of("a", "j", "i") + "pods/r/a -\n" + recreated + twice, "NoExtraWork"},
+		"it has no predecessor":                       {recreated + twice, "NoExtraWork"},
+		"pods of another job are left":                {of("a", "k", "k") + recreated + twice, "NoExtraWork"},
+		"pods of a job in another namespace are left": {strings.ReplaceAll(strings.ReplaceAll(of("a", "j", "i"), "/r/", "/s/"), `"namespace":"r"`, `"namespace":"s"`) + recreated + twice, "NoExtraWork"},
+	} {
+		t.Run(name, func(t *testing.T) { breaks(t, simtest.Seen{Committed: states(t, row.states)}, row.broken) })
+	}
+	t.Setenv(mutant.Variable, "fix-finding-64")
+	breaks(t, simtest.Seen{Committed: states(t, of("a", "j", "i")+recreated+twice)}, "NoExtraWork")
 }

@@ -332,7 +332,7 @@ func (s *state) servicesReach() error {
 			}
 		}
 		if len(found) != want {
-			return fmt.Errorf("service %s has %d endpoints, and selects %d ready pods", describe(&service), len(found), want)
+			return wrongf(&service, "service %s has %d endpoints, and selects %d ready pods", describe(&service), len(found), want)
 		}
 	}
 	return nil
