@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// Config configures a run. The zero value of every field but Source means the default.
+// Config configures a run. The zero value of every field means the default.
 type Config struct {
-	// Source makes the scheduling decisions. Required.
+	// Source makes the scheduling decisions, by default those of seed 0.
 	Source Source
 	// Limits bound the run.
 	Limits Limits

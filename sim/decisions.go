@@ -128,7 +128,7 @@ func ReadDecisions(r io.Reader, failed *error) iter.Seq[Decision] {
 			line := lines.Text()
 			if number == 1 {
 				if line != decisionsHeader {
-					*failed = fmt.Errorf("line 1: expected %q, found %q", decisionsHeader, abbreviated(line))
+					*failed = fmt.Errorf("line 1: expected %q, found %.80q", decisionsHeader, line)
 					return
 				}
 				continue
@@ -152,7 +152,7 @@ func ReadDecisions(r io.Reader, failed *error) iter.Seq[Decision] {
 
 func parseDecision(line string, places map[string]string) (d Decision, err error) {
 	fields := strings.Fields(line)
-	wrong := fmt.Errorf("expected a decision such as %q, found %q", "12 1.5s pick 0/3 #7 @4", abbreviated(line))
+	wrong := fmt.Errorf("expected a decision such as %q, found %.80q", "12 1.5s pick 0/3 #7 @4", line)
 	if len(fields) != 6 {
 		return d, wrong
 	}
@@ -169,18 +169,9 @@ func parseDecision(line string, places map[string]string) (d Decision, err error
 		return d, wrong
 	}
 	if !known {
-		return d, fmt.Errorf("expected a place that a line before names, found %q", abbreviated(fields[5]))
+		return d, fmt.Errorf("expected a place that a line before names, found %.80q", fields[5])
 	}
 	return Decision{number, at, kind, uint32(c), uint32(o), g, callers}, nil
-}
-
-// abbreviated shortens foreign content for an error.
-func abbreviated(text string) string {
-	const most = 80
-	if len(text) > most {
-		return text[:most] + "..."
-	}
-	return text
 }
 
 // String describes a decision in one line for people.
@@ -199,6 +190,50 @@ func (d Decision) String() string {
 		text += ", in " + d.Callers
 	}
 	return text
+}
+
+// Forced counts how a schedule deviates from the default one, in which goroutines take turns in the
+// order in which they became runnable, none is interrupted, and select tries its first case first.
+type Forced struct {
+	// Switches counts how often a goroutine other than the first in the queue ran, a goroutine was
+	// interrupted for others, or select began with another case.
+	Switches int `json:"switches"`
+	// Stalls counts the sleeps at synchronisation points.
+	Stalls int `json:"stalls"`
+}
+
+// Forced counts the deviations of the run with this trace.
+func (t Trace) Forced() Forced {
+	var forced Forced
+	var last Kind
+	for i := range t {
+		kind, chosen, _ := t.decision(i)
+		switch kind {
+		case 0:
+			continue
+		case KindLength:
+			forced.Stalls++
+			if last == KindStall {
+				forced.Switches-- // the interruption was that stall
+			}
+		case KindYield:
+			forced.Switches++
+		case KindPick, KindSelect, KindPoint:
+			if chosen > 0 {
+				forced.Switches++
+			}
+		}
+		last = kind
+	}
+	return forced
+}
+
+// decision returns the record at i as a decision; its kind is 0 if it is not one.
+func (t Trace) decision(i int) (kind Kind, chosen, of uint32) {
+	if t[i].Kind <= kernel.TraceDecision {
+		return 0, 0, 0
+	}
+	return Kind(t[i].Kind - kernel.TraceDecision), uint32(t[i].What), uint32(t[i].What >> 32)
 }
 
 // Divergence returns the index of the first decision in which two runs differ; ok is false if there

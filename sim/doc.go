@@ -8,14 +8,12 @@
 //   - config.go: the configuration of a run: source, limits, intensity of the schedule.
 //   - world.go: Run, and what a running simulation offers.
 //   - pause.go: pausing and continuing.
-//   - source.go: the sources of decisions.
+//   - source.go: the sources of decisions, and named random streams.
 //   - explore.go: runs that a search can steer, and what it learns from them.
 //   - process.go: groups of goroutines that crash together.
-//   - random.go: named random streams.
 //   - trace.go: everything that happened in a run, and the first divergence of two runs.
-//   - decisions.go: the decisions in a trace, as text.
+//   - decisions.go: the decisions in a trace, as text, and how far they deviate.
 //   - logbook.go: the logs of a run.
-//   - here.go: where a debugger stops.
-//   - result.go: how a run ended, and its recordings.
+//   - result.go: how a run ended, where a debugger stops, and the recordings.
 //   - isolate: helpers for tests that simulate.
 package sim

@@ -131,18 +131,10 @@ type Priorities struct {
 // FromPriorities returns the source that follows a plan of priorities drawn from the seed, in an
 // exploring run with that many delays.
 func FromPriorities(seed uint64, plan Priorities, delays int) Source {
-	return prioritised{seeded(seed), changes(Stream(seed, "priorities"), plan, delays)}
-}
-
-type prioritised struct {
-	seeded
-	changes []kernel.Change
-}
-
-func (p prioritised) load(params *kernel.Params) {
-	p.seeded.load(params)
-	params.Changes = unsafe.Pointer(unsafe.SliceData(p.changes))
-	params.ChangesLen = len(p.changes)
+	list := changes(Stream(seed, "priorities"), plan, delays)
+	return Source{seed, seed, func(p *kernel.Params) {
+		p.Changes, p.ChangesLen = unsafe.Pointer(unsafe.SliceData(list)), len(list)
+	}}
 }
 
 // changes draws where priorities change, in order, and to what. The kernel takes an empty plan for

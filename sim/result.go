@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 	"github.com/watchsim/watchsim/sim/simdisk"
@@ -83,6 +86,32 @@ type Result struct {
 	processes []string  // by number, for a Logbook
 }
 
+// Here is called when a run has reached a breakpoint, if its Config asks for that: every
+// goroutine is in place, and none runs. It does nothing; debuggers can stop at it:
+//
+//	dlv exec ... --init <(echo 'break github.com/watchsim/watchsim/sim.Here')
+//
+//go:noinline
+func Here(at *Result) { runtime.KeepAlive(at) }
+
+// scratch is memory for the run of a process. Unwritten pages cost no memory.
+type scratch struct{ memory []byte }
+
+var tapeMemory, traceMemory scratch
+
+// reserve returns size bytes, the same each time.
+func (s *scratch) reserve(size int) []byte {
+	if len(s.memory) < size {
+		// unix.Mmap records mappings where the code under test could notice.
+		memory, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
+		if err != nil {
+			panic(fmt.Sprintf("cannot reserve %d bytes of memory for a recording: %v", size, err))
+		}
+		s.memory = unsafe.Slice((*byte)(memory), size)
+	}
+	return s.memory[:size]
+}
+
 // recording is the memory that the kernel writes to, outside of the garbage-collected heap:
 // unused pages cost nothing.
 type recording struct {
@@ -148,7 +177,7 @@ func (w *World) Stacks() string {
 func goroutines() []kernel.Goroutine {
 	list := make([]kernel.Goroutine, kernel.List(nil))
 	kernel.List(list)
-	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	slices.SortFunc(list, func(a, b kernel.Goroutine) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
