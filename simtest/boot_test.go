@@ -42,24 +42,3 @@ func TestSeedsGoOnFromBoot(t *testing.T) {
 		require.Greater(t, steps, before+5)
 	})
 }
-
-func TestBootFails(t *testing.T) {
-	config := simtest.Config{Boot: func(t *simtest.T, _ *simtest.Cluster) { t.Fatal("nothing to begin with") }}
-	inside(t, config, func(*simtest.T, *simtest.Cluster) {})
-}
-
-func TestFaultsInBoot(t *testing.T) {
-	config := simtest.Config{Boot: func(_ *simtest.T, c *simtest.Cluster) { c.Faults(time.Second) }}
-	inside(t, config, func(*simtest.T, *simtest.Cluster) {})
-}
-
-func TestWhatGoesWrongInBootIsSaid(t *testing.T) {
-	for test, want := range map[string]string{
-		"TestBootFails":    "nothing to begin with",
-		"TestFaultsInBoot": "expected Faults and Inject in the function of the test, found one in Config.Boot",
-	} {
-		out := fails(t, "", test, "-simtest.seeds=1")
-		require.Contains(t, out, "Config.Boot failed:")
-		require.Contains(t, out, want)
-	}
-}

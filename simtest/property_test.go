@@ -117,16 +117,3 @@ func TestObjectsWithinRapid(t *testing.T) {
 	parts := simtest.Objects(t, config, "parts.example.com")
 	rapid.Check(t, func(draw *rapid.T) { run(draw, parts.Draw(draw, "part")) })
 }
-
-// TestLosesPartOfTheValue has a value that does not survive JSON.
-func TestLosesPartOfTheValue(t *testing.T) {
-	onlyOutside(t)
-	type value struct{ size int }
-	run := simtest.Property(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster, value) {})
-	rapid.Check(t, func(draw *rapid.T) { run(draw, value{rapid.Just(7).Draw(draw, "size")}) })
-}
-
-func TestHasNoBodyWithinRapid(t *testing.T) {
-	onlyOutside(t)
-	simtest.Property[int](t, simtest.Config{}, nil)
-}

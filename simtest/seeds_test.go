@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -39,7 +38,7 @@ func outside(t *testing.T, dir, test string, arguments ...string) (output string
 	}
 	program, err := os.Executable()
 	require.NoError(t, err)
-	command := exec.Command(program, append([]string{"-test.v", "-test.run=^" + test + "$"}, arguments...)...)
+	command := exec.Command(program, append([]string{"-test.v", "-test.run=" + isolate.Exactly(test)}, arguments...)...)
 	command.Dir = dir
 	command.Env = append(os.Environ(), asOutside+"=1")
 	if test == "TestCounter" {
@@ -137,24 +136,8 @@ func inside(t *testing.T, config simtest.Config, body func(*simtest.T, *simtest.
 // onlyOutside skips a test unless another one has started it.
 func onlyOutside(t *testing.T) {
 	if os.Getenv(asOutside) == "" {
-		t.Skip("it fails on purpose: TestWhatGoesWrongIsSaid runs it")
+		t.Skip("it fails on purpose: another test runs it")
 	}
-}
-
-func TestPanics(t *testing.T) {
-	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
-		c.Go("controller", func(context.Context, *rest.Config) error { panic("the controller panics") })
-		time.Sleep(time.Second)
-	})
-}
-
-func TestExits(t *testing.T) {
-	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
-		lives := 0
-		c.Go("controller", func(context.Context, *rest.Config) error { lives++; os.Exit(7); return nil })
-		time.Sleep(25 * time.Second) // it is restarted every 10 s
-		os.Exit(lives)               // the test's own exit ends the run
-	})
 }
 
 func TestGeneratesNames(t *testing.T) {
@@ -209,26 +192,6 @@ func TestThreeMembersRunAlikeEverywhere(t *testing.T) {
 	passes(t, ".", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
 }
 
-func TestUnknownCache(t *testing.T) {
-	inside(t, simtest.Config{Cache: "another"}, func(*simtest.T, *simtest.Cluster) {})
-}
-
-func TestNeverEnds(t *testing.T) {
-	inside(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster) { select {} })
-}
-
-func TestUsesTheTestOutside(t *testing.T) {
-	inside(t, simtest.Config{}, func(_ *simtest.T, _ *simtest.Cluster) { require.Fail(t, "what it says is lost") })
-}
-
-func TestTwoProgramsOfOneName(t *testing.T) {
-	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
-		wait := func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil }
-		c.Go("controller", wait)
-		c.Go("controller", wait)
-	})
-}
-
 // TestTwoWrite has an invariant on the recording: only one client creates ConfigMaps.
 func TestTwoWrite(t *testing.T) {
 	check := func(seen simtest.Seen) error {
@@ -252,19 +215,6 @@ func TestTwoWrite(t *testing.T) {
 		require.NoError(t, create(t.Context(), c.Config(), "a"))
 		c.Go("other", func(ctx context.Context, config *rest.Config) error { return create(ctx, config, "b") })
 		time.Sleep(10 * time.Second)
-	})
-}
-
-// TestFills writes until etcd accepts no more.
-func TestFills(t *testing.T) {
-	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
-		maps, content := c.Client().CoreV1().ConfigMaps("default"), strings.Repeat("x", 1_000_000)
-		for n := 0; ; n++ {
-			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: strconv.Itoa(n)}, Data: map[string]string{"x": content}}
-			if _, err := maps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-				return
-			}
-		}
 	})
 }
 
@@ -409,26 +359,8 @@ func TestBroken(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) { t.Always("two is three", false) })
 }
 
-func TestWhatGoesWrongIsSaid(t *testing.T) {
-	for test, want := range map[string]string{
-		"TestPanics":               "panic: the controller panics",
-		"TestBroken":               "expected always: two is three",
-		"TestTwoWrite":             "Config.Check: expected one client that creates, found 2",
-		"TestFills":                "etcd's databases outgrew the 64 MiB that a test's cluster has room for",
-		"TestExits":                "test called os.Exit(3):",
-		"TestNeverEnds":            "the budget of simulated time is used up",
-		"TestUsesTheTestOutside":   "use the test that the function is called with",
-		"TestTwoProgramsOfOneName": `expected a name that no program has, found "controller" twice`,
-	} {
-		t.Run(test, func(t *testing.T) {
-			out := fails(t, "", test, "-simtest.seeds=1")
-			require.Contains(t, out, "seed 1 failed")
-			require.Contains(t, out, want)
-		})
-	}
-	out := fails(t, "", "TestUnknownCache", "-simtest.seeds=1")
-	require.Contains(t, out, `expected Config.Cache to be one of ["kubernetes" "kubernetes with brief events" "kubernetes with brief events and CBOR" "watchsim" "watchsim with brief events"], found "another"`)
-	out = passes(t, "", "TestNeverReached", "-simtest.seeds=3")
+func TestConditionsAreCounted(t *testing.T) {
+	out := passes(t, "", "TestNeverReached", "-simtest.seeds=3")
 	require.Contains(t, out, "never: the impossible")
 	require.Contains(t, out, "the certain: in 3 runs")
 	for limit, argument := range map[string]string{"-simtest.time": "-simtest.time=1ms", "-timeout": "-test.timeout=3s"} {
