@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -82,19 +81,25 @@ func answers(t *testing.T) *httptest.Server {
 	})
 }
 
-// ask sends a request through a recorder and reads the whole response.
-func ask(t *testing.T, r *Recorder, server *httptest.Server, method, path, body string) string {
+// send sends a request through a recorder.
+func send(t *testing.T, r *Recorder, server *httptest.Server, method, path, body, media string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+secret)
-	request.Header.Set("Cookie", secret)
-	client := http.Client{Transport: r.Wrap("a", "c")(http.DefaultTransport)}
-	response, err := client.Do(request)
+	request.Header = http.Header{"Authorization": {"Bearer " + secret}, "Cookie": {secret}, "Content-Type": {media}}
+	response, err := r.Wrap("a", "c")(http.DefaultTransport).RoundTrip(request)
 	require.NoError(t, err)
-	defer response.Body.Close()
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// ask sends a request and reads the whole response.
+func ask(t *testing.T, r *Recorder, server *httptest.Server, method, path, body string) string {
+	t.Helper()
+	response := send(t, r, server, method, path, body, "application/json")
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
 	return string(text)
 }
 
@@ -215,13 +220,8 @@ func TestEachRequestIsTold(t *testing.T) {
 
 // TestAWatchThatIsNotRecordedIsNotKept matters because its body has no end.
 func TestAWatchThatIsNotRecordedIsNotKept(t *testing.T) {
-	server, r := answers(t), New("pods", Options{})
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/pods?watch=1&labelSelector=app!%3Da", nil)
-	require.NoError(t, err)
-	response, err := r.Wrap("a", "c")(http.DefaultTransport).RoundTrip(request)
-	require.NoError(t, err)
-	text := make([]byte, 100)
-	_, err = io.ReadFull(response.Body, text)
+	response := send(t, New("pods", Options{}), answers(t), http.MethodGet, "/api/v1/pods?watch=1&labelSelector=app!%3Da", "", "")
+	_, err := io.ReadFull(response.Body, make([]byte, 100))
 	require.NoError(t, err)
 	require.Empty(t, response.Body.(*answer).body)
 	require.NoError(t, response.Body.Close())
@@ -278,35 +278,83 @@ func TestWhatCannotBeRecordedPasses(t *testing.T) {
 	}
 }
 
-// deleted is a world in which an object was created and deleted.
-var deleted = model.Truth{Changes: []model.Change{
-	{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
-}}
+// state is what etcd committed of an object at a key.
+func state(rv int64, key, value string, deleted bool) model.Change {
+	return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/" + key, RV: rv, Value: value}}
+}
 
-// A delete whose response cannot be read may have deleted an object that another delete finds gone.
-func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
-	for name, first := range map[string][2]string{"YAML": {"application/yaml", "kind: Status"}, "broken off": {"application/json", `{"kind":"Sta`}} {
+// What a write may have done counts for others: one that failed or whose response cannot be read may have taken effect, and
+// when the definition of a custom resource is deleted, API servers delete all objects, among them one of which they have told
+// a client that it is gone.
+func TestWritesThatMayHaveTakenEffectAreKnownOf(t *testing.T) {
+	const (
+		pods, customs, definitions = "pods/default/a", "example.com/customs/default/a", "apiextensions.k8s.io/customresourcedefinitions/"
+		lost, others               = "1 writes whose outcome is unknown", "1 refused deletes of objects that another write may have deleted"
+	)
+	type reply struct {
+		code        int
+		media, body string
+	}
+	status := func(code int) reply {
+		return reply{code, "application/json", fmt.Sprintf(`{"kind":"Status","status":"Failure","code":%d}`, code)}
+	}
+	gone := reply{404, "application/json", `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`}
+	deleted := []model.Change{state(4, pods, "", false), state(5, pods, "", true)}
+	defined := func(definition string, over bool) []model.Change {
+		return []model.Change{state(4, definitions+definition, "", false), state(5, customs, "", false), state(6, customs, "", true), state(7, definitions+definition, "", over)}
+	}
+	for name, row := range map[string]struct {
+		world   []model.Change
+		method  string
+		replies []reply
+		told    []model.Code
+		kept    int
+		notes   []string
+	}{
+		"a delete whose response is YAML": {deleted, http.MethodDelete, []reply{{200, "application/yaml", "kind: Status"}, gone},
+			[]model.Code{model.Unknown, model.NotFound}, 0, []string{others, "1 " + omittedEncoding, lost}},
+		"a delete whose response breaks off": {deleted, http.MethodDelete, []reply{{200, "application/json", `{"kind":"Sta`}, gone},
+			[]model.Code{model.Unknown, model.NotFound}, 0, []string{others, "1 " + omittedOddities, lost}},
+		"a create that fails, whose name only the request has": {deleted[:1], http.MethodPost, []reply{status(500)}, []model.Code{model.Unknown}, 0, []string{lost}},
+		"a delete that fails after one that was rejected": {deleted, http.MethodDelete, []reply{status(429), status(500)},
+			[]model.Code{model.TooMany, model.Unknown}, 0, []string{others, lost}},
+		"a delete that fails after one with a conflict": {deleted, http.MethodDelete, []reply{status(409), status(500)},
+			[]model.Code{model.Conflict, model.Unknown}, 0, []string{others, lost}},
+		"the definition is deleted": {defined("customs.example.com", true), http.MethodDelete, []reply{status(404)}, []model.Code{model.Unavailable}, 0,
+			[]string{"1 deletions by an API server, with the definition of the resource", others}},
+		"the definition stays":          {defined("customs.example.com", false), http.MethodDelete, []reply{status(404)}, []model.Code{model.Unavailable}, 1, nil},
+		"another definition is deleted": {defined("others.example.com", true), http.MethodDelete, []reply{status(404)}, []model.Code{model.Unavailable}, 1, nil},
+	} {
 		t.Run(name, func(t *testing.T) {
-			deletes := 0
-			server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
-				if deletes++; deletes == 1 {
-					w.Header().Set("Content-Type", first[0])
-					io.WriteString(w, first[1])
-					return
-				}
-				w.WriteHeader(http.StatusNotFound)
-				io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`)
+			replies := row.replies
+			server := handle(t, "", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", replies[0].media)
+				w.WriteHeader(replies[0].code)
+				io.WriteString(w, replies[0].body)
+				replies = replies[1:]
 			})
+			resource, path := "pods", "/api/v1/namespaces/default/pods"
+			if len(row.world) == 4 {
+				resource, path = "customs.example.com", "/apis/example.com/v1/namespaces/default/customs"
+			}
+			body := ""
+			if row.method == http.MethodPost {
+				body = `{"metadata":{"name":"a"}}`
+			} else {
+				path += "/a"
+			}
 			var told []*importer.Told
-			r := New("pods", Options{Tell: func(one *importer.Told) { told = append(told, one) }})
-			r.World(deleted, nil)
-			for range 2 {
-				ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+			r := New(resource, Options{Tell: func(one *importer.Told) { told = append(told, one) }})
+			r.World(model.Truth{Revision: 8, Changes: row.world}, nil)
+			for range row.replies {
+				ask(t, r, server, row.method, path, body)
 			}
 			h, notes, _ := written(t, r)
-			require.Empty(t, h.Operations)
-			require.Equal(t, model.Unknown, told[0].Op.Err)
-			require.Len(t, notes, 3, "%v: the answer, the delete, and the one that may follow it", notes)
+			require.Len(t, h.Operations, row.kept)
+			require.ElementsMatch(t, row.notes, notes)
+			for i, one := range told {
+				require.Equal(t, row.told[i], one.Op.Err)
+			}
 		})
 	}
 }
@@ -325,10 +373,11 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			body := encoded(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), answer)
 			r := New("pods", Options{})
-			state := func(rv int64, uid string, deleted bool) model.Change {
-				return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/pods/default/a", RV: rv, Value: `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"` + uid + `"}}`}}
+			var changes []model.Change
+			for i, uid := range []string{"first", "first", "second", "second"} {
+				changes = append(changes, state(int64(5+i), "pods/default/a", `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"`+uid+`"}}`, i%2 == 1))
 			}
-			r.World(model.Truth{Revision: 8, Changes: []model.Change{state(5, "first", false), state(6, "first", true), state(7, "second", false), state(8, "second", true)}}, nil)
+			r.World(model.Truth{Revision: 8, Changes: changes}, nil)
 			verb := http.MethodDelete
 			if name == "an update" {
 				verb = http.MethodPatch
@@ -341,17 +390,6 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 			require.Empty(t, h.Operations[0].Objects)
 		})
 	}
-}
-
-// A create that fails may have created the object whose name only its request has.
-func TestAFailedCreateIsKnownOf(t *testing.T) {
-	server := serve(t, "application/json", 500, []byte(`{"kind":"Status","status":"Failure","reason":"InternalError","code":500}`))
-	r := New("pods", Options{})
-	r.World(model.Truth{Changes: []model.Change{{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}}}, nil)
-	ask(t, r, server, http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"a"}}`)
-	_, notes, _ := written(t, r)
-	require.Len(t, notes, 1)
-	require.Contains(t, notes[0], "writes whose outcome is unknown")
 }
 
 // A create whose name the server generates is refused: only the body has the prefix.
@@ -367,46 +405,6 @@ func TestThePrefixOfARefusedName(t *testing.T) {
 	require.Equal(t, []string{"a- ", " b"}, told)
 }
 
-// A delete that is refused and one whose response is an error: if the object is gone, the second may have deleted it.
-func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
-	for _, refusal := range []int{http.StatusTooManyRequests, http.StatusConflict} {
-		codes := []int{refusal, http.StatusInternalServerError}
-		server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(codes[0])
-			fmt.Fprintf(w, `{"kind":"Status","status":"Failure","code":%d}`, codes[0])
-			codes = codes[1:]
-		})
-		r := New("pods", Options{})
-		r.World(deleted, nil)
-		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
-		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
-		history, notes, _ := written(t, r)
-		require.Empty(t, history.Operations, "expected no operation after a refusal with %d", refusal)
-		require.Contains(t, strings.Join(notes, "\n"), "refused deletes of objects that another write may have deleted")
-	}
-}
-
-// When the definition of a custom resource is deleted, API servers delete all objects, among them one of which they have told a client that it is gone.
-func TestDefinitionsAreDeletedWithTheirObjects(t *testing.T) {
-	state := func(rv int64, key string, deleted bool) model.Change {
-		return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/" + key, RV: rv}}
-	}
-	const definitions, object = "apiextensions.k8s.io/customresourcedefinitions/", "example.com/customs/default/a"
-	for definition, kept := range map[string]int{
-		"customs.example.com -": 0,
-		"customs.example.com":   1, // which is not deleted
-		"others.example.com -":  1,
-	} {
-		name, deleted := strings.CutSuffix(definition, " -")
-		r := New("customs.example.com", Options{})
-		r.World(model.Truth{Revision: 8, Changes: []model.Change{state(4, definitions+name, false), state(5, object, false), state(6, object, true), state(7, definitions+name, deleted)}}, nil)
-		server := serve(t, "application/json", http.StatusNotFound, []byte(`{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`))
-		ask(t, r, server, http.MethodDelete, "/apis/example.com/v1/namespaces/default/customs/a", "")
-		history, notes, _ := written(t, r)
-		require.Len(t, history.Operations, kept, "%s: %v", definition, notes)
-	}
-}
-
 // A write without a response, such as the last one of a client that has crashed, may have taken effect.
 func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 	r := New("pods", Options{})
@@ -419,7 +417,7 @@ func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 		require.Contains(t, notes(), unknown)
 		io.WriteString(w, pod("Pod", "a", 4))
 	})
-	r.World(deleted, nil)
+	r.World(model.Truth{Changes: []model.Change{state(4, "pods/default/a", "", false), state(5, "pods/default/a", "", true)}}, nil)
 	ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
 	require.NotContains(t, notes(), unknown)
 }
@@ -438,14 +436,11 @@ func TestAWatchPassesAtOnce(t *testing.T) {
 		<-r.Context().Done()
 	})
 	r := New("pods", Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/pods?watch=1", nil)
-	require.NoError(t, err)
-	response, err := r.Wrap("a", "c")(http.DefaultTransport).RoundTrip(request)
-	require.NoError(t, err)
+	response := send(t, r, server, http.MethodGet, "/api/v1/pods?watch=1", "", "")
+	timeout := time.AfterFunc(time.Minute, func() { response.Body.Close() })
+	defer timeout.Stop()
 	first := make([]byte, 50)
-	_, err = io.ReadFull(response.Body, first)
+	_, err := io.ReadFull(response.Body, first)
 	require.NoError(t, err)
 	h, _, _ := written(t, r)
 	require.Empty(t, h.Streams[0].Events)
