@@ -24,8 +24,14 @@ func (n *Network) PartitionOneWay(from, to string) {
 }
 
 func (n *Network) partitionLocked(from, to string) {
-	l, now := n.linkLocked(n.hostLocked(from), n.hostLocked(to)), n.now()
-	l.partitioned, l.freeAt = true, min(l.freeAt, now)
+	l := n.linkLocked(n.hostLocked(from), n.hostLocked(to))
+	l.partitioned = true
+	n.withholdLocked(l, n.now())
+}
+
+// withholdLocked takes back what is in flight on a link.
+func (n *Network) withholdLocked(l *link, now int64) {
+	l.freeAt = min(l.freeAt, now)
 	for _, s := range n.streamsLocked(l) {
 		n.stats.SegmentsHeld += s.stop(now)
 	}
@@ -87,10 +93,7 @@ func (n *Network) Freeze(host string, freeze bool) {
 			switch {
 			case l.from != h && l.to != h:
 			case freeze:
-				l.freeAt = min(l.freeAt, now)
-				for _, s := range n.streamsLocked(l) {
-					n.stats.SegmentsHeld += s.stop(now)
-				}
+				n.withholdLocked(l, now)
 			default:
 				wake = n.resumeLocked(l, now, wake)
 			}

@@ -92,41 +92,6 @@ func TestRetransmissionsAreNeverFurtherApartThanConfigured(t *testing.T) {
 	})
 }
 
-func TestAFrozenHostNeitherSendsNorReceives(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "under way")
-		n.Freeze("server", true)
-		mustWrite(t, client, " and later")
-		mustWrite(t, server, "answer")
-		time.Sleep(time.Second)
-		n.Partition("client", "server")
-		n.Heal("client", "server") // of the partition alone
-		requireSilence(t, server, time.Second)
-		n.PartitionOneWay("client", "server")
-		n.Freeze("server", false)
-		requireSilence(t, server, time.Minute) // the partition is still there
-		requireRead(t, client, "answer")
-		n.Heal("client", "server")
-		requireRead(t, server, "under way and later")
-	})
-}
-
-func TestASlowHostIsSlowToEverybody(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.SlowHost("server", 100*ms)
-		n.SetLatency("client", "server", fixed(20*ms))
-		mustWrite(t, client, "x")
-		require.Equal(t, 120*ms, elapsed(func() { requireRead(t, server, "x") }))
-		mustWrite(t, server, "y")
-		require.Equal(t, 110*ms, elapsed(func() { requireRead(t, client, "y") }))
-		n.SlowHost("server", 0)
-		mustWrite(t, client, "x")
-		require.Equal(t, 20*ms, elapsed(func() { requireRead(t, server, "x") }))
-	})
-}
-
 func TestResetLink(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)

@@ -17,6 +17,7 @@ import (
 //	server ends 10ms; server is reset 10ms; client breaks    (EOF, ECONNRESET, EPIPE of a write)
 //	client closes; client half-closes; crash server; wait 5ms
 //	partition; one-way; black hole; heal; reset; latency 1s; latency back 1s
+//	freeze server; thaw server; slow server 1s
 func play(t *testing.T, n *Network, script string) {
 	t.Helper()
 	client, server := connect(t, n)
@@ -38,6 +39,12 @@ func play(t *testing.T, n *Network, script string) {
 			continue
 		case "crash":
 			n.CrashHost(words[1])
+			continue
+		case "freeze", "thaw":
+			n.Freeze(words[1], words[0] == "freeze")
+			continue
+		case "slow":
+			n.SlowHost(words[1], last)
 			continue
 		case "latency":
 			from, to := "client", "server"
@@ -104,6 +111,12 @@ func TestConnectionsAndFaults(t *testing.T) {
 		"a partition delays the end of a stream":            {`client writes bye; client closes; partition; server is silent 1m; heal; server reads "bye"; server ends`, Stats{SegmentsHeld: 1}},
 		"a partition delays a reset":                        {`crash server; wait 5ms; partition; client is silent 1m; heal; client is reset`, Stats{Resets: 1}},
 		"a retransmission takes the latency of its time":    {`latency 1h; client writes x; partition; latency 10ms; heal; server reads "x" 210ms`, Stats{SegmentsHeld: 1}},
+
+		// Healing is of the partition alone, and thawing of the host.
+		"a frozen host neither sends nor receives": {`client writes under way; freeze server; client writes ,later; server writes answer; wait 1s; partition; heal;
+			server is silent 1s; one-way; thaw server; server is silent 1m; client reads "answer"; heal; server reads "under way,later"`, Stats{SegmentsHeld: 3}},
+		"a slow host is slow to everybody": {`slow server 100ms; latency 20ms; client writes x; server reads "x" 120ms; server writes y; client reads "y" 110ms;
+			slow server 0s; client writes x; server reads "x" 20ms`, Stats{}},
 
 		"a black hole loses for ever": {`client writes arrived; wait 10ms; black hole; server reads "arrived"; client writes lost; server writes passes; client reads "passes";
 			heal; client writes behind the hole; server is silent 1h; client half-closes; server is silent 1h; reset; server is reset`, Stats{SegmentsLost: 2, Resets: 1}},
