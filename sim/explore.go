@@ -92,9 +92,7 @@ type Explored struct {
 
 // Explored returns the search's information about the run so far. It may be called only in a pause.
 func (w *World) Explored() *Explored {
-	var counters kernel.Counters
-	kernel.Now(&counters)
-	return w.recording.explored(&counters)
+	return w.recording.explored(kernel.Now())
 }
 
 // HeldUp reports whether a goroutine is being delayed. It may be called only in a pause.
@@ -103,7 +101,7 @@ func (w *World) HeldUp() bool {
 }
 
 // explored returns the search's information about a run, nil if the run does not explore.
-func (r recording) explored(c *kernel.Counters) *Explored {
+func (r recording) explored(c kernel.Counters) *Explored {
 	if r.choices == nil {
 		return nil
 	}

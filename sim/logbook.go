@@ -44,7 +44,7 @@ func (l *Logbook) Write(p []byte) (int, error) {
 	l.bytes += len(p)
 	group := uint32(0)
 	if kernel.Available() {
-		group = kernel.Group()
+		group = kernel.Runtime().Group()
 	}
 	l.entries = append(l.entries, logEntry{time.Now(), group, bytes.Clone(p)})
 	return len(p), nil

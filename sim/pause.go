@@ -12,7 +12,7 @@ import (
 // how the run continues ([World.Begin], [World.Follow], [World.PauseAt]).
 func (w *World) Pause(outside func()) {
 	w.outside = outside
-	kernel.AskPause()
+	kernel.Runtime().AskPause()
 }
 
 // Mark is where a run pauses.
@@ -29,7 +29,7 @@ type Mark struct {
 // previous setting. It may be called only in a pause.
 func (w *World) PauseAt(mark Mark, outside func()) {
 	w.outside = outside
-	kernel.PauseNext(mark.Decision, int64(mark.Instant))
+	kernel.Runtime().PauseNext(mark.Decision, int64(mark.Instant))
 }
 
 // paused is called by the kernel.
@@ -46,7 +46,7 @@ func (w *World) Begin(config Config) {
 	w.calm = false
 	params := w.follow(config)
 	w.network.Follow(w.networkConfig())
-	kernel.Resume(params, true)
+	kernel.Runtime().Resume(params, true)
 }
 
 // Follow takes the decisions from here on from another source, in a pause. The random
@@ -55,7 +55,7 @@ func (w *World) Begin(config Config) {
 func (w *World) Follow(source Source) {
 	var params kernel.Params
 	source.load(&params)
-	kernel.Follow(&params)
+	kernel.Runtime().Follow(&params)
 	w.followed = source // the kernel reads its tape
 }
 
@@ -69,7 +69,6 @@ type Progress struct {
 
 // Progress reports how far the run has come. It may be called only in a pause.
 func (w *World) Progress() Progress {
-	var counters kernel.Counters
-	kernel.Now(&counters)
+	counters := kernel.Now()
 	return Progress{time.Duration(counters.Now), counters.Decisions, counters.Hash}
 }

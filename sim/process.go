@@ -32,7 +32,7 @@ func (w *World) Process(name string) *Process {
 	}
 	p := &Process{world: w, name: name, group: uint32(len(w.groups)), gone: make(chan struct{})}
 	w.groups = append(w.groups, p)
-	kernel.SetWall(p.group, int64(w.clocks[name]))
+	kernel.Runtime().SetWall(p.group, int64(w.clocks[name]))
 	return p
 }
 
@@ -46,7 +46,7 @@ func (p *Process) Go(f func()) {
 		return
 	}
 	go func() {
-		kernel.SetGroup(p.group)
+		kernel.Runtime().SetGroup(p.group)
 		f()
 	}()
 }
@@ -69,7 +69,7 @@ func (p *Process) Do(f func()) bool {
 
 // Goroutines returns the number of goroutines of the process. It is meaningful when nothing
 // else runs, as after [World.Settle].
-func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
+func (p *Process) Goroutines() int { return kernel.Runtime().Alive(p.group) }
 
 // OnExit registers f to be called when a process calls os.Exit, which otherwise ends the real
 // process and with it the run. f runs on the exiting goroutine, and reports whether it has had
@@ -108,20 +108,20 @@ func (p *Process) Crash() {
 			return
 		}
 		waited := time.Since(began)
-		if kernel.Fragile(p.group, false) == 0 || waited >= delay {
+		if kernel.Runtime().Fragile(p.group, false) == 0 || waited >= delay {
 			break
 		}
 		if !calmed && waited >= delay/2 {
 			calmed = true
-			kernel.SetQuiet(true)
+			kernel.Runtime().SetQuiet(true)
 		}
 		time.Sleep(time.Millisecond)
 	}
 	if calmed && !p.world.calm {
-		kernel.SetQuiet(false)
+		kernel.Runtime().SetQuiet(false)
 	}
 	p.dead.Store(true)
-	kernel.Kill(p.group)
+	kernel.Runtime().Kill(p.group)
 	close(p.gone)
 	p.world.network.CrashHost(p.name)
 }

@@ -142,7 +142,7 @@ func newRecording(p *kernel.Params, config Config) recording {
 	return r
 }
 
-func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *Result {
+func newResult(w *World, c kernel.Counters, wall time.Duration, r recording) *Result {
 	result := &Result{
 		Stop: stops[c.Stop], Hash: c.Hash,
 		Decisions: c.Decisions, Yields: c.Yields, Stalls: c.Stalls,
@@ -167,16 +167,12 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 }
 
 // Stacks renders the stacks of all goroutines of the run. It may be called only in a pause.
-func (w *World) Stacks() string {
-	var counters kernel.Counters
-	kernel.Now(&counters)
-	return stacks(w, counters.Running)
-}
+func (w *World) Stacks() string { return stacks(w, kernel.Now().Running) }
 
 // goroutines lists the run's goroutines in order of creation.
 func goroutines() []kernel.Goroutine {
-	list := make([]kernel.Goroutine, kernel.List(nil))
-	kernel.List(list)
+	list := make([]kernel.Goroutine, kernel.Runtime().List(nil))
+	kernel.Runtime().List(list)
 	slices.SortFunc(list, func(a, b kernel.Goroutine) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

@@ -98,13 +98,13 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	defer simdisk.OnAnySync(nil)
 
 	var counters kernel.Counters
-	kernel.Run(params, &counters, func() {
+	kernel.Runtime().Run(params, &counters, func() {
 		w.setWindow = params.SetWindow
 		w.begin = time.Now()
 		w.network = simnet.New(w.networkConfig())
 		f(w)
 	}, w.paused)
-	result := newResult(w, &counters, time.Since(w.started), w.recording)
+	result := newResult(w, counters, time.Since(w.started), w.recording)
 	runtime.KeepAlive(w.config.Source)
 	if w.config.Stop && result.Stop != Completed {
 		Here(result)
@@ -173,7 +173,7 @@ func (w *World) SetClock(host string, ahead time.Duration) {
 	w.clocks[host] = ahead
 	for _, p := range w.groups {
 		if p.name == host {
-			kernel.SetWall(p.group, int64(ahead))
+			kernel.Runtime().SetWall(p.group, int64(ahead))
 		}
 	}
 }
@@ -188,13 +188,13 @@ func (w *World) At(instant time.Time) time.Duration { return instant.Sub(w.begin
 // that are runnable.
 func (w *World) Calm() {
 	w.calm = true
-	kernel.SetQuiet(true)
+	kernel.Runtime().SetQuiet(true)
 }
 
 // Disturb turns yields and stalls on again, as in the schedule.
 func (w *World) Disturb() {
 	w.calm = false
-	kernel.SetQuiet(false)
+	kernel.Runtime().SetQuiet(false)
 }
 
 // Settle calms the world and waits until no goroutine is stalled or queues for a lock, so that
@@ -204,7 +204,7 @@ func (w *World) Settle() {
 	w.Calm()
 	time.Sleep(w.config.Schedule.StallMax + time.Millisecond)
 	for range 1000 {
-		if kernel.Fragile(0, true) == 0 {
+		if kernel.Runtime().Fragile(0, true) == 0 {
 			return
 		}
 		time.Sleep(time.Millisecond)
@@ -215,7 +215,7 @@ func (w *World) Settle() {
 func (w *World) Current() *Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.groups[kernel.Group()]
+	return w.groups[kernel.Runtime().Group()]
 }
 
 func (w *World) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -242,7 +242,7 @@ func (w *World) listen(_ context.Context, network, address string) (net.Listener
 
 func (w *World) sync(fd int) {
 	w.mu.Lock()
-	disk := w.disk(w.groups[kernel.Group()].name)
+	disk := w.disk(w.groups[kernel.Runtime().Group()].name)
 	w.mu.Unlock()
 	disk.Sync(fd)
 }

@@ -48,7 +48,7 @@ func Now(limits Limits) (*Copy, error) {
 		return nil, fmt.Errorf("%w: %w", ErrFork, err)
 	}
 	parent := os.Getpid()
-	pid, errno := kernel.Fork()
+	pid, errno := kernel.Runtime().Fork()
 	if errno != 0 {
 		unix.Close(pipe[0])
 		unix.Close(pipe[1])

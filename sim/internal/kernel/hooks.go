@@ -15,7 +15,7 @@ type Network struct {
 }
 
 // SetNetwork sets the network of simulated goroutines.
-func SetNetwork(n *Network) { table().setHook(0, unsafe.Pointer(n)) }
+func SetNetwork(n *Network) { Runtime().setHook(0, unsafe.Pointer(n)) }
 
 // Processes handles what simulated processes do to themselves. The edited package os declares the
 // same struct; keep both alike.
@@ -25,7 +25,7 @@ type Processes struct {
 }
 
 // SetProcesses sets the handler.
-func SetProcesses(p *Processes) { table().setHook(2, unsafe.Pointer(p)) }
+func SetProcesses(p *Processes) { Runtime().setHook(2, unsafe.Pointer(p)) }
 
 // Root is the folder below which all files are in memory.
 const Root = "/simulated"
@@ -61,4 +61,4 @@ type Files struct {
 }
 
 // SetFiles sets the implementation of files in memory.
-func SetFiles(f *Files) { table().setHook(1, unsafe.Pointer(f)) }
+func SetFiles(f *Files) { Runtime().setHook(1, unsafe.Pointer(f)) }
