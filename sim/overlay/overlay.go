@@ -5,6 +5,7 @@
 package overlay
 
 import (
+	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -249,4 +250,17 @@ func Files() []string {
 	}
 	slices.Sort(files)
 	return slices.Compact(files)
+}
+
+// Hash identifies the edits of Go's files: two binaries with one hash and one release of Go
+// simulate alike.
+func Hash() string {
+	h := sha256.New()
+	for _, e := range goEdits {
+		fmt.Fprintf(h, "%q %q %q\n", e.File, e.Anchor, e.Replacement)
+	}
+	for _, file := range slices.Sorted(maps.Keys(newFiles)) {
+		fmt.Fprintf(h, "%q %q\n", file, newFiles[file])
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
