@@ -13,29 +13,25 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// carryOut runs a plan's text on a fake surface that prepare may have changed.
-func carryOut(t *testing.T, text string, prepare func(*fakeSurface) context.Context) (surface *fakeSurface, report Report, err error) {
+// carryOut runs a plan's text on a fake surface that prepare may have changed, and cuts the run short
+// after a time, unless that is 0.
+func carryOut(t *testing.T, text string, cut time.Duration, prepare func(*fakeSurface)) (surface *fakeSurface, report Report, err error) {
 	t.Helper()
 	plan, parseErr := Parse(text)
 	require.NoError(t, parseErr)
 	synctest.Test(t, func(t *testing.T) {
 		surface = newFakeSurface()
-		ctx := t.Context()
 		if prepare != nil {
-			ctx = prepare(surface)
+			prepare(surface)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if cut > 0 {
+			time.AfterFunc(cut, cancel)
 		}
 		report, err = NewEngine(plan, surface, surface.began).Run(ctx)
 	})
 	return surface, report, err
-}
-
-// cutShortAfter cancels a run's context after a time.
-func cutShortAfter(d time.Duration) func(*fakeSurface) context.Context {
-	return func(*fakeSurface) context.Context {
-		ctx, cancel := context.WithCancel(context.Background())
-		time.AfterFunc(d, cancel)
-		return ctx
-	}
 }
 
 // TestEachKindBeginsAndEnds carries out every kind alone. A comma separates calls at one instant,
@@ -97,11 +93,10 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		name, arguments, _ := strings.Cut(row.fault, " ")
 		kind, _ := Lookup(name)
 		tested[name] = true
-		surface, report, err := carryOut(t, "at 1s "+row.fault, func(surface *fakeSurface) context.Context {
+		surface, report, err := carryOut(t, "at 1s "+row.fault, 0, func(surface *fakeSurface) {
 			if kind.MaxMembers == 1 {
 				surface.members = []string{"etcd-0"}
 			}
-			return context.Background()
 		})
 		require.NoError(t, err)
 		require.Empty(t, surface.wrong, row.fault)
@@ -127,7 +122,7 @@ func TestReportsSayWhenAndOnWhatFaultsActed(t *testing.T) {
 at 1s etcd-crash member=etcd-0 down=2s
 at 5s leader-move
 at 7s reset from=apiserver-0 to=etcd-0
-`, nil)
+`, 0, nil)
 	require.NoError(t, err)
 	second := int64(time.Second)
 	require.Equal(t, []model.Fault{
@@ -155,7 +150,7 @@ at 9s quorum-loss survivor=etcd-9 down=1s
 at 10s etcd-restore member=etcd-0 bump=1
 at 12s slow-consumer client=watcher-0 delay=1ms for=1s
 at 11s stalled-consumer client=watcher-0 for=1s
-`, nil)
+`, 0, nil)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"etcd-crash": 1, "latency": 1, "etcd-restart": 1, "slow-consumer": 1, "stalled-consumer": 1}, report.Counts)
 	var reasons []string
@@ -182,7 +177,7 @@ between 3s and 9s on watch 10 of apiserver-1 stalled-consumer client=watcher-0 f
 between 10s and 12s on deletion 50 of apiserver-0 watch-close server=apiserver-0
 between 12.1s and 15s on progress 10 of apiserver-0 etcd-crash member=etcd-0 down=1s
 at 12.5s etcd-crash member=etcd-0 down=3s
-`, nil)
+`, 0, nil)
 	require.NoError(t, err)
 	require.Empty(t, surface.wrong, "what begins at a point heals, and no operation is kept waiting")
 	var calls []string
@@ -221,7 +216,7 @@ func TestCuttingARunShortLetsGoOfWhatWaitsForAPoint(t *testing.T) {
 	surface, report, err := carryOut(t, `
 between 1s and 40s on list 300 of apiserver-0 watch-break server=apiserver-0
 between 1s and 40s on list 10 of apiserver-0 stalled-consumer client=watcher-0 for=30s
-`, cutShortAfter(4*time.Second))
+`, 4*time.Second, nil)
 	require.NoError(t, err)
 	require.Empty(t, surface.wrong)
 	require.Equal(t, map[string]int{"stalled-consumer": 1}, report.Counts)
@@ -265,10 +260,7 @@ at 5s quorum-loss survivor=etcd-1 down=1s
 func TestAFailingActionKeepsNothingElseFromHealing(t *testing.T) {
 	for _, failing := range []string{"crash etcd-0", "crash etcd-2", "crash apiserver", "partition", "stall", "start etcd-0", "start", "heal"} {
 		for _, times := range []int{1, 4} {
-			surface, _, err := carryOut(t, sixFaults, func(surface *fakeSurface) context.Context {
-				surface.fails[failing] = times
-				return context.Background()
-			})
+			surface, _, err := carryOut(t, sixFaults, 0, func(surface *fakeSurface) { surface.fails[failing] = times })
 			require.NoError(t, err, "%s fails %d times", failing, times)
 			require.Empty(t, surface.wrong, "%s fails %d times", failing, times)
 		}
@@ -276,16 +268,13 @@ func TestAFailingActionKeepsNothingElseFromHealing(t *testing.T) {
 }
 
 func TestAFaultThatWillNotHealIsAnError(t *testing.T) {
-	surface, _, err := carryOut(t, sixFaults, func(surface *fakeSurface) context.Context {
-		surface.fails["heal apiserver-0"] = 1000
-		return context.Background()
-	})
+	surface, _, err := carryOut(t, sixFaults, 0, func(surface *fakeSurface) { surface.fails["heal apiserver-0"] = 1000 })
 	require.EqualError(t, err, `faults: "at 1s partition from=apiserver-0 to=etcd-1 for=2s" could not be healed: it broke`)
 	require.Len(t, surface.wrong, 1)
 }
 
 func TestCuttingARunShortHealsAtOnce(t *testing.T) {
-	surface, report, err := carryOut(t, sixFaults, cutShortAfter(1500*time.Millisecond))
+	surface, report, err := carryOut(t, sixFaults, 1500*time.Millisecond, nil)
 	require.NoError(t, err)
 	require.Empty(t, surface.wrong)
 	require.Equal(t, map[string]int{"etcd-crash": 1, "partition": 1, "stalled-consumer": 1}, report.Counts)
@@ -301,7 +290,7 @@ func TestCuttingARunShortHealsAtOnce(t *testing.T) {
 func TestGeneratedPlansFireInFull(t *testing.T) {
 	for seed := range uint64(200) {
 		plan := generated(t, seed, generatorConfig())
-		surface, report, err := carryOut(t, plan.String(), nil)
+		surface, report, err := carryOut(t, plan.String(), 0, nil)
 		require.NoError(t, err)
 		require.Empty(t, report.NotFired, plan)
 		require.Empty(t, surface.wrong)

@@ -159,7 +159,8 @@ func (l *line) parseWhen(fault *Fault) (err error) {
 	if err := l.keyword("on"); err != nil {
 		return err
 	}
-	if fault.Point = l.next(); !isPoint(fault.Point) {
+	fault.Point = l.next()
+	if _, ok := lookupPoint(fault.Point); !ok {
 		return fmt.Errorf("expected one of the points %s, found %q", pointNames(), fault.Point)
 	}
 	number := l.next()

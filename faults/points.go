@@ -59,11 +59,6 @@ var points = []Point{
 // Points returns all points, in a fixed order: new ones are appended.
 func Points() []Point { return slices.Clone(points) }
 
-func isPoint(name string) bool {
-	_, ok := lookupPoint(name)
-	return ok
-}
-
 func lookupPoint(name string) (Point, bool) {
 	at := slices.IndexFunc(points, func(point Point) bool { return point.Name == name })
 	if at < 0 {
