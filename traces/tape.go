@@ -67,7 +67,7 @@ func ReadTape(r io.Reader) (Tape, error) {
 	size := len(line) // line is only valid until the next read
 	var header tapeHeader
 	if json.Unmarshal(bytes.TrimSpace(line), &header) != nil || header.Format != tapeFormat {
-		return Tape{}, fmt.Errorf("%w: line 1: expected the format %q, found %q", ErrTape, tapeFormat, abbreviate(line))
+		return Tape{}, fmt.Errorf("%w: line 1: expected the format %q, found %.60q", ErrTape, tapeFormat, bytes.TrimSpace(line))
 	}
 	if header.Version != tapeVersion {
 		return Tape{}, fmt.Errorf("%w: line 1: expected version %d, found version %d; use the watchsim that wrote it", ErrTape, tapeVersion, header.Version)
@@ -92,14 +92,4 @@ func ReadTape(r io.Reader) (Tape, error) {
 			ErrTape, size, size+len(decisions), header.SHA256)
 	}
 	return Tape{Seed: header.Seed, Decisions: decisions}, nil
-}
-
-// abbreviate shortens foreign content for an error message.
-func abbreviate(line []byte) string {
-	const most = 60
-	line = bytes.TrimSpace(line)
-	if len(line) > most {
-		return string(line[:most]) + "…"
-	}
-	return string(line)
 }

@@ -18,8 +18,8 @@
 // The Kubernetes API in the terms of package model:
 //
 //   - request.go, selector.go, status.go: what is requested, and how a request failed
-//   - object.go, protobuf.go, cbor.go: objects, lists and events, reduced to their metadata
-//     and a digest
+//   - object.go: objects, lists and events, reduced to their metadata and a digest
+//   - stored.go: the same of what etcd stores, in JSON, protobuf or CBOR
 //
 // The history:
 //

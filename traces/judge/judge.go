@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -70,12 +71,8 @@ func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	if r.judged.Minimum != nil {
 		config.Minimum = *r.judged.Minimum
 	}
-	if r.judged.Window > 0 {
-		config.Window = r.judged.Window
-	}
-	if r.judged.RefreshBound > 0 {
-		config.RefreshBound = r.judged.RefreshBound
-	}
+	config.Window = cmp.Or(max(r.judged.Window, 0), config.Window)
+	config.RefreshBound = cmp.Or(max(r.judged.RefreshBound, 0), config.RefreshBound)
 	if r.Header.Attributes[traces.AttributeTruth] != "" {
 		config = forRealCluster(config)
 	}

@@ -140,7 +140,7 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 	}
 	m.moment(&mark, witness)
 	m.owed(mark.Stream, witness)
-	m.items(&mark, witness)
+	m.items(&mark)
 	return mark
 }
 
@@ -208,7 +208,7 @@ func beginningOf(s *model.Stream) int64 {
 
 // items adds the differences between what a list returned and what was stored at its
 // version. Pages are left out, because each is a part of a list.
-func (m *marker) items(mark *markData, witness *linearizability.Witness) {
+func (m *marker) items(mark *markData) {
 	if len(mark.Operations) == 0 || m.store == nil {
 		return
 	}
