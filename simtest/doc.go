@@ -29,10 +29,9 @@
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
 //   - instrument.go: building with -race and -cover.
-//   - inplace.go: a run without a copy, for a debugger.
 //   - property.go: a test whose values rapid.Check draws.
 //   - draw.go: values that rapid draws, and actions.
-//   - run.go: the run of one seed.
+//   - run.go: the run of one seed, also without a copy, for a debugger.
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.
 //   - prepare.go: preparing the cluster before a test begins.
