@@ -236,33 +236,30 @@ func TestClosedConnectionsRefuseCalls(t *testing.T) {
 }
 
 func TestCloseWakesWaitingCalls(t *testing.T) {
-	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		client, _ := connect(t, n)
-		var wait sync.WaitGroup
-		for range 3 {
-			waits(t, &wait, client.Read, make([]byte, 1), net.ErrClosed)
-			waits(t, &wait, client.Write, make([]byte, 2*StreamBuffer), net.ErrClosed)
-		}
-		synctest.Wait()
-		require.NoError(t, client.Close())
-		wait.Wait()
-	})
-}
-
-func TestPeerCloseWakesWaitingCalls(t *testing.T) {
 	for _, d := range []time.Duration{0, 10 * ms} {
-		inBubble(t, latency(d), func(t *testing.T, n *Network) {
-			client, server := connect(t, n)
-			var wait sync.WaitGroup
-			for range 3 {
-				waits(t, &wait, client.Read, make([]byte, 1), io.EOF)
-				waits(t, &wait, client.Write, make([]byte, 2*StreamBuffer), syscall.EPIPE)
-			}
-			synctest.Wait()
-			time.Sleep(time.Second)
-			require.NoError(t, server.Close())
-			require.LessOrEqual(t, elapsed(wait.Wait), 2*d)
-		})
+		for name, row := range map[string]struct {
+			end         int // that is closed
+			read, write error
+			within      time.Duration
+		}{
+			"of this end":  {0, net.ErrClosed, net.ErrClosed, 0},
+			"of the other": {1, io.EOF, syscall.EPIPE, 2 * d},
+		} {
+			t.Run(name, func(t *testing.T) {
+				inBubble(t, latency(d), func(t *testing.T, n *Network) {
+					client, server := connect(t, n)
+					var wait sync.WaitGroup
+					for range 3 {
+						waits(t, &wait, client.Read, make([]byte, 1), row.read)
+						waits(t, &wait, client.Write, make([]byte, 2*StreamBuffer), row.write)
+					}
+					synctest.Wait()
+					time.Sleep(time.Second)
+					require.NoError(t, []*Conn{client, server}[row.end].Close())
+					require.LessOrEqual(t, elapsed(wait.Wait), row.within)
+				})
+			})
+		}
 	}
 }
 

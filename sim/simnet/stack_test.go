@@ -144,25 +144,15 @@ func TestConn(t *testing.T) {
 	for name, link := range links {
 		t.Run(name, func(t *testing.T) {
 			nettest.TestConn(t, func() (dialed, accepted net.Conn, stop func(), err error) {
-				n := simnet.New(simnet.Config{Default: link})
-				listener, err := n.Listen("server", "tcp", ":0")
-				if err != nil {
-					return nil, nil, nil, err
-				}
-				if dialed, err = n.DialContext(context.Background(), "client", "tcp", listener.Addr().String()); err != nil {
-					return nil, nil, nil, err
-				}
-				if accepted, err = listener.Accept(); err != nil {
-					return nil, nil, nil, err
-				}
-				return dialed, accepted, func() { _, _, _ = dialed.Close(), accepted.Close(), listener.Close() }, nil
+				dialed, accepted = pair(t, link)
+				return dialed, accepted, func() { _, _ = dialed.Close(), accepted.Close() }, nil
 			})
 		})
 	}
 }
 
-// pair makes a connection for a benchmark.
-func pair(b *testing.B, link simnet.Link) (dialed, accepted net.Conn) {
+// pair makes a connection over a link.
+func pair(b testing.TB, link simnet.Link) (dialed, accepted net.Conn) {
 	b.Helper()
 	random := func(string) *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 	n := simnet.New(simnet.Config{Default: link, Rand: random})
