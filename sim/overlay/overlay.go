@@ -241,17 +241,6 @@ func writeIfChanged(path, text string) error {
 	return err
 }
 
-// Files names the files of Go that the overlay edits, below GOROOT/src, in
-// alphabetical order.
-func Files() []string {
-	files := slices.Collect(maps.Keys(newFiles))
-	for _, e := range goEdits {
-		files = append(files, e.File)
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
-}
-
 // Hash identifies the edits of Go's files: two binaries with one hash and one release of Go
 // simulate alike.
 func Hash() string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,9 +23,10 @@ func TestEveryAnchorOccursOnceInTheInstalledGo(t *testing.T) {
 	require.NoError(t, err)
 	var listing struct{ Replace map[string]string }
 	require.NoError(t, json.Unmarshal(text, &listing))
-	require.Len(t, listing.Replace, len(Files()), "files of Go itself and no others")
+	require.NotEmpty(t, listing.Replace)
 	require.Empty(t, build.ModFile)
 	for original, copied := range listing.Replace {
+		require.True(t, strings.HasPrefix(original, filepath.Join(toolchain.Root, "src")+"/"), "%s is not of Go itself", original)
 		require.FileExists(t, copied, original)
 	}
 }
