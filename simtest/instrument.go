@@ -70,14 +70,9 @@ const dataRace = "a data race: "
 
 // dataRaces returns the race detector's reports in the output of a process.
 func dataRaces(printed string) (all []string) {
-	const begin, end = "WARNING: DATA RACE\n", "\n=================="
-	for {
-		_, after, found := strings.Cut(printed, begin)
-		if !found {
-			return all
-		}
-		one, rest, _ := strings.Cut(after, end)
+	for _, one := range strings.Split(printed, "WARNING: DATA RACE\n")[1:] {
+		one, _, _ = strings.Cut(one, "\n==================")
 		all = append(all, one)
-		printed = rest
 	}
+	return all
 }

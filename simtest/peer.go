@@ -26,12 +26,7 @@ type peer struct {
 	said          strings.Builder
 }
 
-// start starts a worker.
-func (h *hunt) start() (*peer, error) {
-	p := &peer{program: h.program, test: h.t.Name()}
-	return p, p.start()
-}
-
+// start starts the worker.
 func (p *peer) start() error {
 	reports, theirs, err := os.Pipe()
 	if err != nil {

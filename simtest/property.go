@@ -42,9 +42,7 @@ func Property[V any](t *testing.T, config Config, body func(t *T, c *Cluster, va
 	h.each = "value"
 	p := &property{hunt: h, known: map[string]report{}}
 	t.Cleanup(func() {
-		for _, one := range p.peers {
-			one.stop()
-		}
+		stop(p.peers)
 		if !p.broken {
 			h.conclude(began)
 		}
@@ -108,7 +106,7 @@ func (p *property) run(next job) (r report) {
 	r, before := p.known[name]
 	err := error(nil)
 	if p.peers == nil {
-		p.peers, err = p.hunt.peers()
+		p.peers, err = p.hunt.peers(*flagVerify)
 	}
 	if err == nil && !before {
 		r, err = alikeEverywhere(p.peers, next)

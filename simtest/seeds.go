@@ -142,7 +142,7 @@ func (h *hunt) all() {
 	var group sync.WaitGroup
 	for range min(h.workers(), len(h.kept)+int(min(h.last-h.first+1, 1000))) {
 		group.Go(func() {
-			peers, err := h.peers()
+			peers, err := h.peers(*flagVerify)
 			if err == nil {
 				err = h.begin(peers, first)
 			}
@@ -160,9 +160,7 @@ func (h *hunt) all() {
 					h.breakOff(err)
 				}
 			}
-			for _, p := range peers {
-				p.stop()
-			}
+			stop(peers)
 		})
 	}
 	go func() {
@@ -190,16 +188,22 @@ func (h *hunt) all() {
 	}
 }
 
-// peers starts the worker processes.
-func (h *hunt) peers() (all []*peer, err error) {
-	for range *flagVerify {
-		p, err := h.start()
-		if err != nil {
+// peers starts a number of worker processes.
+func (h *hunt) peers(number int) (all []*peer, err error) {
+	for range number {
+		p := &peer{program: h.program, test: h.t.Name()}
+		if err := p.start(); err != nil {
 			return all, err
 		}
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+func stop(all []*peer) {
+	for _, p := range all {
+		p.stop()
+	}
 }
 
 // alikeEverywhere has several workers run a job, and returns the first report. It fails if another

@@ -25,27 +25,19 @@ func (h *hunt) shrink(r report) (small report, whole bool) {
 	if r.Processor > *flagShrink {
 		return r, false
 	}
-	s := &shrinking{small: r, whole: true}
-	defer func() {
-		for _, p := range s.crew {
-			p.stop()
-		}
-	}()
-	for range h.workers() {
-		p, err := h.start()
-		if err != nil {
-			return r, false
-		}
-		s.crew = append(s.crew, p)
+	crew, err := h.peers(h.workers())
+	defer stop(crew)
+	if err != nil {
+		return r, false
 	}
-	again, err := s.crew[0].do(job{Seed: r.Seed, Kinds: h.kinds, Value: r.Value})
+	again, err := crew[0].do(job{Seed: r.Seed, Kinds: h.kinds, Value: r.Value})
 	if err != nil {
 		return r, false
 	}
 	if h.unlike = sameRun(r, again); h.unlike != nil {
 		return r, false
 	}
-	s.until = time.Now().Add(*flagShrink)
+	s := &shrinking{crew: crew, until: time.Now().Add(*flagShrink), small: r, whole: true}
 	faults.Minimise(plan, faults.EveryItem, func(candidates [][]faults.Fault) int {
 		return s.first(schedules, len(candidates), func(i int) job {
 			return job{Plan: faults.Plan(candidates[i]).String(), Drawn: s.small.Drawn}

@@ -40,15 +40,15 @@ func streamed(t *testing.T, o *Observation, server string, revision int64) {
 	}, patience, 20*time.Millisecond, "%s does not bring %d", server, revision)
 }
 
-// probed waits for a number of further probes of a server.
-func probed(t *testing.T, o *Observation, server string, more int) {
+// probed waits for a number of further probes of server b.
+func probed(t *testing.T, o *Observation, more int) {
 	t.Helper()
 	count := func() int {
 		_, h, _, err := o.History()
 		require.NoError(t, err)
 		probes := 0
 		for _, op := range h.Operations {
-			if op.Server == server && op.Client == "prober" {
+			if op.Server == "b" && op.Client == "prober" {
 				probes++
 			}
 		}
@@ -88,7 +88,7 @@ func TestRealServersPass(t *testing.T) {
 	last := rv(t, atA.create("last"))
 	streamed(t, o, "a", last)
 	streamed(t, o, "b", last)
-	probed(t, o, "b", 2)
+	probed(t, o, 2)
 	c.record(o, last)
 	requireRedacted(t, c.path("recorded.jsonl"))
 
@@ -151,13 +151,13 @@ func TestAStaleServerIsCaught(t *testing.T) {
 			o, err := Start(t.Context(), Config{Servers: []Server{{"a", a}, {"b", b}}, Resource: resource, ProbeEvery: 100 * time.Millisecond})
 			require.NoError(t, err)
 			streamed(t, o, "b", rv(t, moved))
-			probed(t, o, "b", 1)
+			probed(t, o, 1)
 
 			proxy.freeze()
 			w.remove("moved")
 			last := rv(t, w.create("moved"))
 			streamed(t, o, "a", last)
-			probed(t, o, "b", 4) // the first may have been asked before anybody saw the change
+			probed(t, o, 4) // the first may have been asked before anybody saw the change
 			c.record(o, last)
 
 			for _, files := range [][]importer.File{c.files, ofKind(c.files, importer.History), ofKind(c.files, importer.Audit)} {
@@ -199,7 +199,7 @@ func TestALostEventIsCaught(t *testing.T) {
 	last := rv(t, w.create("last"))
 	streamed(t, o, "a", last)
 	streamed(t, o, "b", last)
-	probed(t, o, "b", 2)
+	probed(t, o, 2)
 	c.record(o, last)
 
 	for _, files := range [][]importer.File{c.files, ofKind(c.files, importer.History)} {
