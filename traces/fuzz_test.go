@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -47,18 +48,8 @@ func FuzzReadHistory(f *testing.F) {
 	})
 }
 
-// endless is a file without a newline.
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
-}
-
 func TestLinesHaveALimit(t *testing.T) {
-	header := `{"format":"watchsim.history","version":1}` + "\n"
-	_, _, err := ReadValidHistory(io.MultiReader(strings.NewReader(header), io.LimitReader(endless{}, maxLine+1<<20)))
+	text := `{"format":"watchsim.history","version":1}` + "\n" + strings.Repeat("x", maxLine+1<<20)
+	_, _, err := ReadValidHistory(io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("it was read to its end"))))
 	require.EqualError(t, err, "the history holds a bad record: line 2 is longer than 67108864 bytes, which is the most that is read")
 }

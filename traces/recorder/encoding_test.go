@@ -5,7 +5,6 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -66,23 +65,11 @@ func (w writing) watch(t *testing.T, events ...metav1.WatchEvent) []byte {
 	return body.Bytes()
 }
 
-// pieces reads a body in pieces of random lengths.
-type pieces struct{ rest []byte }
-
-func (p *pieces) Read(into []byte) (int, error) {
-	if len(p.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(into, p.rest[:1+rand.IntN(min(len(p.rest), 200))])
-	p.rest = p.rest[n:]
-	return n, nil
-}
-
 // serve returns a server that returns the same body for every request.
 func serve(t *testing.T, media string, code int, body []byte) *httptest.Server {
 	return handle(t, media, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
-		io.Copy(w, &pieces{body})
+		w.Write(body)
 	})
 }
 

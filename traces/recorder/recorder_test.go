@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -93,11 +94,11 @@ func send(t *testing.T, r *Recorder, server *httptest.Server, method, path, body
 	return response
 }
 
-// ask sends a request and reads the whole response.
+// ask sends a request and reads the whole response, byte by byte.
 func ask(t *testing.T, r *Recorder, server *httptest.Server, method, path, body string) string {
 	t.Helper()
 	response := send(t, r, server, method, path, body, "application/json")
-	text, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(iotest.OneByteReader(response.Body))
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	return string(text)
