@@ -28,10 +28,10 @@ type said struct {
 	test       func(*testing.T)
 }
 
-// saying has outside run each test, which must fail unless the row says otherwise, and requires its
-// output to contain what the row says, and also something else. In the process that outside starts,
-// it is the one test.
-func saying(t *testing.T, run func(t *testing.T, dir, test string, arguments ...string) string, also string, rows []said, arguments ...string) {
+// saying has fails or passes run each test, and requires its output to contain what the row says,
+// and also something that is the same for all. In the process that they start, it is the one test
+// that was asked for.
+func saying(t *testing.T, run func(*testing.T, string, string, ...string) string, also string, rows []said, arguments ...string) {
 	t.Helper()
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

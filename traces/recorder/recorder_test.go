@@ -284,9 +284,9 @@ func state(rv int64, key, value string, deleted bool) model.Change {
 	return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/" + key, RV: rv, Value: value}}
 }
 
-// What a write may have done counts for others: one that failed or whose response cannot be read may have taken effect, and
-// when the definition of a custom resource is deleted, API servers delete all objects, among them one of which they have told
-// a client that it is gone.
+// What a write may have done counts for others: one that failed or whose response cannot be read may
+// have taken effect, and when the definition of a custom resource is deleted, API servers delete all
+// objects, among them one of which they have told a client that it is gone.
 func TestWritesThatMayHaveTakenEffectAreKnownOf(t *testing.T) {
 	const (
 		pods, customs, definitions = "pods/default/a", "example.com/customs/default/a", "apiextensions.k8s.io/customresourcedefinitions/"
@@ -302,7 +302,10 @@ func TestWritesThatMayHaveTakenEffectAreKnownOf(t *testing.T) {
 	gone := reply{404, "application/json", `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`}
 	deleted := []model.Change{state(4, pods, "", false), state(5, pods, "", true)}
 	defined := func(definition string, over bool) []model.Change {
-		return []model.Change{state(4, definitions+definition, "", false), state(5, customs, "", false), state(6, customs, "", true), state(7, definitions+definition, "", over)}
+		definition = definitions + definition
+		return []model.Change{
+			state(4, definition, "", false), state(5, customs, "", false), state(6, customs, "", true), state(7, definition, "", over),
+		}
 	}
 	for name, row := range map[string]struct {
 		world   []model.Change
