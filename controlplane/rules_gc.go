@@ -57,7 +57,12 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 	}
 	objects := slices.Collect(maps.Values(s.objects))
 	for _, owner := range owners {
-		if slices.ContainsFunc(objects, func(o object) bool { return isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil }) {
+		at := slices.IndexFunc(objects, func(o object) bool { return isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil })
+		if at >= 0 {
+			if _, custom := objects[at].(*unstructured.Unstructured); custom && s.unserved(objects[at], by) &&
+				s.isFinding(66, "owned objects", "the garbage collector has deleted an object whose owner, a custom object, an API server has not found that did not serve its resource yet") {
+				return ""
+			}
 			wrong = fmt.Sprintf("%s deletes %s, whose owner exists, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
 			break
 		}
@@ -67,6 +72,18 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	return wrong
+}
+
+// unserved reports whether an API server answered the program of an operation, before that, that it does not find a custom object, which exists (finding 66).
+func (s *store) unserved(custom object, by *model.Operation) bool {
+	for resource, requests := range s.seen.Requests {
+		if strings.HasSuffix(resource, "."+custom.(*unstructured.Unstructured).GroupVersionKind().Group) && slices.ContainsFunc(requests, func(r *importer.Told) bool {
+			return r.Kind == model.Get && r.Code == http.StatusNotFound && r.Client == by.Client && r.Return <= by.Call && r.Scope.Name == custom.GetName() && r.Scope.Namespace == custom.GetNamespace()
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // referredUnseen reports whether an object's owner references changed after the garbage collector had read it again because of a

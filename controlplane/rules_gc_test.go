@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
@@ -82,4 +84,44 @@ func TestOwnerIsLast(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, row.last)), "OwnerIsLast"))
 		})
 	}
+}
+
+// An API server that does not serve a custom resource yet tells the garbage collector that the owner of a config map is not there.
+func TestAnOwnerIsNotServed(t *testing.T) {
+	const (
+		owner = `example.com/customs/r/o {"apiVersion":"example.com/v1","kind":"Custom","metadata":{"namespace":"r","name":"o","uid":"o"}}` + "\n"
+		owned = `configmaps/r/d {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"d","uid":"d","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Custom","name":"o","uid":"o"}]}}` + "\n"
+	)
+	answer := importer.Exchange{Kind: model.Get, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "o"}}, Client: "manager-0", Code: 404}
+	asked := func(change func(*importer.Exchange)) *importer.Told {
+		told := &importer.Told{Exchange: answer}
+		change(&told.Exchange)
+		return told
+	}
+	seen := func(resource string, told *importer.Told) simtest.Seen {
+		seen := recorded(t, at(space+owner+owned, "generic-garbage-collector", "configmaps/r/d -"))
+		seen.Requests[resource] = append(seen.Requests[resource], told)
+		return seen
+	}
+	const customs = "customs.example.com"
+	for name, row := range map[string]struct {
+		resource string
+		change   func(*importer.Exchange)
+		broken   int
+	}{
+		"not served":         {customs, func(*importer.Exchange) {}, 0},
+		"served":             {customs, func(x *importer.Exchange) { x.Code = 200 }, 1},
+		"asked by another":   {customs, func(x *importer.Exchange) { x.Client = "manager-1" }, 1},
+		"asked later":        {customs, func(x *importer.Exchange) { x.Return = 1 << 62 }, 1},
+		"another owner":      {customs, func(x *importer.Exchange) { x.Scope.Name = "p" }, 1},
+		"another namespace":  {customs, func(x *importer.Exchange) { x.Scope.Namespace = "s" }, 1},
+		"another resource":   {"secrets", func(*importer.Exchange) {}, 1},
+		"a list, not served": {customs, func(x *importer.Exchange) { x.Kind = model.List }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.broken, brokenOf(t, seen(row.resource, asked(row.change)), "OwnedIsKept"))
+		})
+	}
+	t.Setenv(mutant.Variable, "fix-finding-66")
+	require.Equal(t, 1, brokenOf(t, seen(customs, asked(func(*importer.Exchange) {})), "OwnedIsKept"))
 }

@@ -17,7 +17,7 @@ import (
 
 // resources maps etcd key segments to resources.
 var resources = map[string]string{
-	"configmaps": "configmaps", "controllerrevisions": "controllerrevisions.apps", "cronjobs": "cronjobs.batch", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
+	"configmaps": "configmaps", "controllerrevisions": "controllerrevisions.apps", "cronjobs": "cronjobs.batch", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "example.com": "customs.example.com", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
 	"persistentvolumeclaims": "persistentvolumeclaims", "persistentvolumes": "persistentvolumes", "pods": "pods", "poddisruptionbudgets": "poddisruptionbudgets.policy", "replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 
