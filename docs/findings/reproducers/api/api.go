@@ -1,5 +1,5 @@
-// Package api serves namespaces, pods, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets, Deployments, StatefulSets,
-// ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP.
+// Package api serves namespaces, pods, Services, EndpointSlices, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets,
+// Deployments, StatefulSets, ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP.
 package api
 
 import (
@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
@@ -27,6 +28,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
 	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
 	revisions "k8s.io/kubernetes/pkg/registry/apps/controllerrevision/storage"
 	deployments "k8s.io/kubernetes/pkg/registry/apps/deployment/storage"
@@ -41,8 +43,10 @@ import (
 	claims "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 	accounts "k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage"
+	slices "k8s.io/kubernetes/pkg/registry/discovery/endpointslice/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/servicestore"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
@@ -99,11 +103,13 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 	rig.Must(err)
 	lease, err := leases.NewREST(over)
 	rig.Must(err)
+	slice, err := slices.NewREST(over)
+	rig.Must(err)
 	core := group("", map[string]rest.Storage{
 		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize,
 		"pods": pod.Pod, "pods/status": pod.Status, "pods/binding": pod.Binding, "nodes": node.Node, "nodes/status": node.Status,
 		"persistentvolumes": volume, "persistentvolumes/status": volumeStatus, "persistentvolumeclaims": claim, "persistentvolumeclaims/status": claimStatus,
-		"serviceaccounts": account,
+		"serviceaccounts": account, "services": servicestore.New(over, servicestore.InMemory()),
 	})
 	rig.Must(serving.InstallLegacyAPIGroup(server.DefaultLegacyAPIPrefix, core))
 	batch := group("batch", map[string]rest.Storage{"jobs": job.Job, "jobs/status": job.Status, "cronjobs": cronJob, "cronjobs/status": cronJobStatus})
@@ -113,6 +119,7 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 		"statefulsets": stateful.StatefulSet, "statefulsets/status": stateful.Status, "controllerrevisions": revision,
 	})))
 	rig.Must(serving.InstallAPIGroup(group("coordination.k8s.io", map[string]rest.Storage{"leases": lease})))
+	rig.Must(serving.InstallAPIGroup(group("discovery.k8s.io", map[string]rest.Storage{"endpointslices": slice})))
 	go func() { rig.Must(http.Serve(listener, serving.Handler)) }()
 	informed.Start(nil)
 	informed.WaitForCacheSync(nil)
@@ -132,7 +139,7 @@ func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	for _, object := range []runtime.Object{
 		&corev1.Namespace{}, &corev1.Pod{}, &corev1.Binding{}, &corev1.ServiceAccount{}, &corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
 		&batchv1.Job{}, &batchv1.CronJob{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.ControllerRevision{},
-		&coordinationv1.Lease{},
+		&coordinationv1.Lease{}, &corev1.Service{}, &discoveryv1.EndpointSlice{},
 	} {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}
