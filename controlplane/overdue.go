@@ -68,7 +68,7 @@ func (s *store) excused(overdue error) bool {
 		return true
 	}
 	if s.keepsSlice(w.of) &&
-		s.isFinding(65, "endpointslices.discovery.k8s.io", "an endpoint slice is being deleted and kept by a finalizer, and the controller updates none of its service meanwhile") {
+		s.isFinding(65, slicesName, "an endpoint slice is being deleted and kept by a finalizer, and the controller updates none of its service meanwhile") {
 		return true
 	}
 	if s.missesNode(w.of) &&
@@ -84,6 +84,10 @@ func (s *store) excused(overdue error) bool {
 		return true
 	}
 	told := newTold(s.seen, lease.last)
+	if s.tracksGone(w.of, told.life) {
+		s.note(slicesName, "an endpoint slice was deleted while its controller wrote it, and the controller, whose answer was late, updates none of its service any more (kubernetes/kubernetes #141592)")
+		return true
+	}
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
 			if s.renamed(w.of, owner, told) &&
@@ -259,7 +263,7 @@ func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
 var ownerResources = map[string]string{
 	"ConfigMap": "configmaps", "CronJob": cronJobsName, "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes", "Pod": "pods",
 	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
-	"ControllerRevision": "controllerrevisions.apps", "EndpointSlice": "endpointslices.discovery.k8s.io",
+	"ControllerRevision": "controllerrevisions.apps", "EndpointSlice": slicesName,
 }
 
 // resourceOfKind returns the resource of an object's kind, "" for kinds that are neither owners nor dependents.
