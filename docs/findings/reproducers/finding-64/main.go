@@ -1,0 +1,217 @@
+// Finding 64: Jobs are deleted and recreated under their names. What keeps the Job controller from creating pods again that it has not observed yet is stored under the name
+// of a Job, and lost by what is done for its predecessor. A Job then gets a second pod for an index.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/controller/job"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space = "red"
+	// rounds is how often atOnce Jobs are recreated at once, every other time in controls. There are as many workers, so that no Job waits for another.
+	rounds, atOnce = 8, 50
+	// patching and putting are how long the controller waits for responses, so that a finalizer is removed before a status is written.
+	patching, putting = 50 * time.Millisecond, 150 * time.Millisecond
+	// late is how much later than that of Jobs the watch of pods is.
+	late = 500 * time.Millisecond
+)
+
+var ctx = context.Background()
+
+// variant is what differs when Jobs are recreated.
+type variant struct {
+	name string
+	// podless is set if their predecessors have no pods, prompt if the watch of pods is not late, and renamed if they get other names.
+	podless, prompt, renamed, shows bool
+}
+
+var variants = []variant{
+	{name: "predecessors-without-pods", podless: true},
+	{name: "prompt-watch-of-pods", prompt: true},
+	{name: "other-names", renamed: true},
+	{name: "recreated", shows: true},
+}
+
+func main() {
+	config := api.Start()
+	client := kubernetes.NewForConfigOrDie(config)
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	rig.Must(err)
+	control(config)
+	twice := count(client)
+	for _, v := range variants {
+		step := 2
+		if v.shows {
+			step = 1
+		}
+		for round := 0; round < rounds; round += step {
+			// The controller syncs a Job a second after it has observed its first status or its pod, up to a tenth of a second after its creation.
+			v.run(client, fmt.Sprintf("%s-%d-", v.name, round), job.SyncJobBatchPeriod+time.Duration(round)*15*time.Millisecond)
+		}
+		seen, all := twice(v.name), rounds/step*atOnce
+		fmt.Printf("%s: of %d Jobs, %d had two living pods for their only index%s\n", v.name, all, len(seen), example(seen))
+		if v.shows {
+			rig.Verdict(len(seen), all, "a recreated Job has two pods for an index")
+		}
+		if len(seen) > 0 {
+			rig.Must(fmt.Errorf("a control, %s, shows the bug", v.name))
+		}
+	}
+}
+
+func example(seen []string) string {
+	if len(seen) == 0 {
+		return ""
+	}
+	return ", such as " + seen[0]
+}
+
+// run creates Jobs, and recreates them while the controller's watches are held. That of Jobs goes on some time after the creation, and that of pods later.
+func (v variant) run(client kubernetes.Interface, prefix string, after time.Duration) {
+	each(func(i int) { create(client, fmt.Sprint(prefix, i), v.podless) })
+	resumed := time.After(after)
+	time.Sleep(after / 3) // until there are pods
+	held["jobs"].Lock()
+	if !v.prompt {
+		held["pods"].Lock()
+	}
+	each(func(i int) {
+		name, inBackground := fmt.Sprint(prefix, i), metav1.DeletePropagationBackground
+		rig.Must(client.BatchV1().Jobs(space).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &inBackground}))
+		if v.renamed {
+			name += "-again"
+		}
+		create(client, name, false)
+	})
+	<-resumed
+	held["jobs"].Unlock()
+	time.Sleep(late)
+	if !v.prompt {
+		held["pods"].Unlock()
+	}
+}
+
+func each(f func(i int)) {
+	var all sync.WaitGroup
+	for i := range atOnce {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
+// create creates a Job with one index. A suspended one gets no pod.
+func create(client kubernetes.Interface, name string, suspended bool) {
+	spec := jobs.Spec(1, 0)
+	spec.Suspend = &suspended
+	_, err := client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	rig.Must(err)
+}
+
+// control runs the Job controller, whose client uses protobuf as that of kube-controller-manager does.
+func control(config *rest.Config) {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return slow{inner} })
+	client := kubernetes.NewForConfigOrDie(config)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go controller.Run(ctx, atOnce)
+}
+
+// count watches pods. It returns a function that names those that were created while another one of the same Job lived, for Jobs with a prefix.
+func count(client kubernetes.Interface) (twice func(prefix string) []string) {
+	var mu sync.Mutex
+	living, seen := map[string]string{}, []string{}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	ended := func(pod *corev1.Pod) {
+		if of := string(pod.OwnerReferences[0].UID); living[of] == pod.Name {
+			delete(living, of)
+		}
+	}
+	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) {
+			mu.Lock()
+			defer mu.Unlock()
+			pod := o.(*corev1.Pod)
+			of := string(pod.OwnerReferences[0].UID)
+			if other, lives := living[of]; lives {
+				seen = append(seen, pod.Name+" and "+other)
+			}
+			living[of] = pod.Name
+		},
+		UpdateFunc: func(_, o any) {
+			mu.Lock()
+			defer mu.Unlock()
+			if pod := o.(*corev1.Pod); pod.DeletionTimestamp != nil {
+				ended(pod)
+			}
+		},
+	})
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return func(prefix string) []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.DeleteFunc(slices.Clone(seen), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+	}
+}
+
+// held are locked while the controller's watch of a resource is held back.
+var held = map[string]*sync.RWMutex{"jobs": {}, "pods": {}}
+
+// slow holds back responses.
+type slow struct{ http.RoundTripper }
+
+func (s slow) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := s.RoundTripper.RoundTrip(request)
+	switch request.Method {
+	case http.MethodPatch:
+		time.Sleep(patching)
+	case http.MethodPut:
+		time.Sleep(putting)
+	case http.MethodGet:
+		for resource, by := range held {
+			if err == nil && request.URL.Query().Get("watch") == "true" && strings.HasSuffix(request.URL.Path, "/"+resource) {
+				response.Body = gate{response.Body, by}
+			}
+		}
+	}
+	return response, err
+}
+
+type gate struct {
+	io.ReadCloser
+	closed *sync.RWMutex
+}
+
+func (g gate) Read(p []byte) (int, error) {
+	n, err := g.ReadCloser.Read(p)
+	g.closed.RLock()
+	defer g.closed.RUnlock()
+	return n, err
+}
