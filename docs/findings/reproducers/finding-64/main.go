@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -66,8 +67,8 @@ func main() {
 			step = 1
 		}
 		for round := 0; round < rounds; round += step {
-			// The controller syncs a Job a second after it has observed its first status or its pod, up to a tenth of a second after its creation.
-			v.run(client, fmt.Sprintf("%s-%d-", v.name, round), job.SyncJobBatchPeriod+time.Duration(round)*15*time.Millisecond)
+			// The controller syncs a Job a second after it has observed its first status.
+			v.run(client, fmt.Sprintf("%s-%d-", v.name, round), job.SyncJobBatchPeriod+time.Duration(round-rounds/4)*10*time.Millisecond)
 		}
 		seen, all := twice(v.name), rounds/step*atOnce
 		fmt.Printf("%s: of %d Jobs, %d had two living pods for their only index%s\n", v.name, all, len(seen), example(seen))
@@ -87,11 +88,13 @@ func example(seen []string) string {
 	return ", such as " + seen[0]
 }
 
-// run creates Jobs, and recreates them while the controller's watches are held. That of Jobs goes on some time after the creation, and that of pods later.
+// run creates Jobs, and recreates them while the controller's watches are held. That of Jobs goes on some time after half of them got a status, and that of pods later.
 func (v variant) run(client kubernetes.Interface, prefix string, after time.Duration) {
+	written.Store(0)
 	each(func(i int) { create(client, fmt.Sprint(prefix, i), v.podless) })
+	rig.Until(func() bool { return written.Load() >= atOnce/2 })
 	resumed := time.After(after)
-	time.Sleep(after / 3) // until there are pods
+	time.Sleep(after / 3) // until all have pods and a status
 	held["jobs"].Lock()
 	if !v.prompt {
 		held["pods"].Lock()
@@ -184,6 +187,9 @@ func count(client kubernetes.Interface) (twice func(prefix string) []string) {
 // held are locked while the controller's watch of a resource is held back.
 var held = map[string]*sync.RWMutex{"jobs": {}, "pods": {}}
 
+// written counts the statuses that the controller has written.
+var written atomic.Int64
+
 // slow holds back responses.
 type slow struct{ http.RoundTripper }
 
@@ -193,6 +199,7 @@ func (s slow) RoundTrip(request *http.Request) (*http.Response, error) {
 	case http.MethodPatch:
 		time.Sleep(patching)
 	case http.MethodPut:
+		written.Add(1)
 		time.Sleep(putting)
 	case http.MethodGet:
 		for resource, by := range held {
