@@ -67,8 +67,8 @@ func main() {
 			step = 1
 		}
 		for round := 0; round < rounds; round += step {
-			// The controller syncs a Job a second after it has observed its first status.
-			v.run(client, fmt.Sprintf("%s-%d-", v.name, round), job.SyncJobBatchPeriod+time.Duration(round-rounds/4)*10*time.Millisecond)
+			// The controller syncs a Job a second after it has observed its first status. Those of the first Jobs are due a bit earlier than that of the middle one.
+			v.run(client, fmt.Sprintf("%s-%d-", v.name, round), job.SyncJobBatchPeriod+time.Duration(round-rounds)*10*time.Millisecond)
 		}
 		seen, all := twice(v.name), rounds/step*atOnce
 		fmt.Printf("%s: of %d Jobs, %d had two living pods for their only index%s\n", v.name, all, len(seen), example(seen))
@@ -88,7 +88,7 @@ func example(seen []string) string {
 	return ", such as " + seen[0]
 }
 
-// run creates Jobs, and recreates them while the controller's watches are held. That of Jobs goes on some time after half of them got a status, and that of pods later.
+// run creates Jobs, and recreates them while the controller's watches are held. That of Jobs goes on some time after half of them have got a status, and that of pods later.
 func (v variant) run(client kubernetes.Interface, prefix string, after time.Duration) {
 	written.Store(0)
 	each(func(i int) { create(client, fmt.Sprint(prefix, i), v.podless) })
