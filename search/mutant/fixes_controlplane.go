@@ -472,4 +472,10 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}
 `,
 	},
+	{
+		Name: "fix-finding-65", Summary: "The controller of endpoint slices forgets those that are being deleted.",
+		File:        "pkg/controller/endpointslice/endpointslice_controller.go",
+		Anchor:      "	endpointSlices = dropEndpointSlicesPendingDeletion(endpointSlices)\n",
+		Replacement: "	for _, endpointSlice := range endpointSlices {\n		if endpointSlice.DeletionTimestamp != nil {\n			c.endpointSliceTracker.HandleDeletion(endpointSlice)\n		}\n	}\n	endpointSlices = dropEndpointSlicesPendingDeletion(endpointSlices)\n",
+	},
 })

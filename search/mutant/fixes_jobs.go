@@ -160,4 +160,67 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 `,
 		}},
 	},
+	{
+		Name: "fix-finding-64", Summary: "What a controller has written for an object is kept apart from what it has written for another one of that name.",
+		File: "pkg/controller/util/consistency/consistency.go",
+		Anchor: `	if record := c.writes[owner]; record != nil && record.ownerUID == ownerUID {
+		return record
+	}
+	// initialize to the given uid
+	record := newOwnerRecord(ownerUID)
+`,
+		Replacement: `	for record := c.writes[owner]; record != nil; record = record.next {
+		if record.ownerUID == ownerUID {
+			return record
+		}
+	}
+	// initialize to the given uid
+	record := newOwnerRecord(ownerUID)
+	record.next = c.writes[owner]
+`,
+		More: []Edit{
+			{Anchor: `	if record := c.writes[owner]; record != nil && (len(ownerUID) == 0 || record.ownerUID == ownerUID) {
+		delete(c.writes, owner)
+	}
+`, Replacement: `	first := c.writes[owner]
+	for link := &first; *link != nil; {
+		if len(ownerUID) == 0 || (*link).ownerUID == ownerUID {
+			*link = (*link).next
+		} else {
+			link = &(*link).next
+		}
+	}
+	if first == nil {
+		delete(c.writes, owner)
+	} else {
+		c.writes[owner] = first
+	}
+`},
+			{Anchor: `	record := c.getWrittenRecord(owner)
+	if record == nil {
+		return nil
+	}
+	err := record.EnsureReady(c)
+	if err == nil {
+		c.Clear(owner, record.ownerUID)
+		return nil
+	}
+	return err
+`, Replacement: `	var records []*ownerRecord
+	c.writesLock.RLock()
+	for record := c.writes[owner]; record != nil; record = record.next {
+		records = append(records, record)
+	}
+	c.writesLock.RUnlock()
+	for _, record := range records {
+		if err := record.EnsureReady(c); err != nil {
+			return err
+		}
+		c.Clear(owner, record.ownerUID)
+	}
+	return nil
+`},
+			{Anchor: "	ownerUID types.UID\n\n	versionsLock sync.Mutex\n", Replacement: "	ownerUID types.UID\n	next     *ownerRecord // of another UID\n\n	versionsLock sync.Mutex\n"},
+		},
+	},
 })
