@@ -162,38 +162,17 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 	},
 	{
 		Name: "fix-finding-64", Summary: "What a controller has written for an object is kept apart from what it has written for another one of that name.",
-		File: "pkg/controller/util/consistency/consistency.go",
-		Anchor: `	if record := c.writes[owner]; record != nil && record.ownerUID == ownerUID {
-		return record
-	}
-	// initialize to the given uid
-	record := newOwnerRecord(ownerUID)
-`,
-		Replacement: `	for record := c.writes[owner]; record != nil; record = record.next {
-		if record.ownerUID == ownerUID {
-			return record
-		}
-	}
-	// initialize to the given uid
-	record := newOwnerRecord(ownerUID)
-	record.next = c.writes[owner]
-`,
+		File:        "pkg/controller/util/consistency/consistency.go",
+		Anchor:      "	// fast path, already exists\n",
+		Replacement: "	owner.Name += \"/\" + string(ownerUID)\n	// fast path, already exists\n",
 		More: []Edit{
 			{Anchor: `	if record := c.writes[owner]; record != nil && (len(ownerUID) == 0 || record.ownerUID == ownerUID) {
 		delete(c.writes, owner)
 	}
-`, Replacement: `	first := c.writes[owner]
-	for link := &first; *link != nil; {
-		if len(ownerUID) == 0 || (*link).ownerUID == ownerUID {
-			*link = (*link).next
-		} else {
-			link = &(*link).next
+`, Replacement: `	for name, record := range c.writes {
+		if name.Namespace == owner.Namespace && name.Name == owner.Name+"/"+string(record.ownerUID) && (len(ownerUID) == 0 || record.ownerUID == ownerUID) {
+			delete(c.writes, name)
 		}
-	}
-	if first == nil {
-		delete(c.writes, owner)
-	} else {
-		c.writes[owner] = first
 	}
 `},
 			{Anchor: `	record := c.getWrittenRecord(owner)
@@ -208,8 +187,10 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 	return err
 `, Replacement: `	var records []*ownerRecord
 	c.writesLock.RLock()
-	for record := c.writes[owner]; record != nil; record = record.next {
-		records = append(records, record)
+	for name, record := range c.writes {
+		if name.Namespace == owner.Namespace && name.Name == owner.Name+"/"+string(record.ownerUID) {
+			records = append(records, record)
+		}
 	}
 	c.writesLock.RUnlock()
 	for _, record := range records {
@@ -220,7 +201,6 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 	}
 	return nil
 `},
-			{Anchor: "	ownerUID types.UID\n\n	versionsLock sync.Mutex\n", Replacement: "	ownerUID types.UID\n	next     *ownerRecord // of another UID\n\n	versionsLock sync.Mutex\n"},
 		},
 	},
 })
