@@ -91,22 +91,32 @@ func Run(client metadata.Interface) (stop func()) {
 	kube.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: maps.Resource, Namespaced: true, Kind: "ConfigMap", Verbs: metav1.Verbs{"delete", "list", "watch"}},
 	}}}
-	return run(kube, client, preferred{kube.Discovery(), kube.Resources})
+	return run(kube, client, static, preferred{kube.Discovery(), kube.Resources}, metadatainformer.NewSharedInformerFactory(client, 0))
+}
+
+// Given runs the released garbage collector over the given resources. As in kube-controller-manager, its informers may have another client than the rest of it.
+func Given(client metadata.Interface, known meta.RESTMapper, resources []*metav1.APIResourceList, informed metadatainformer.SharedInformerFactory) (stop func()) {
+	kube := fake.NewSimpleClientset()
+	return run(kube, client, known, preferred{kube.Discovery(), resources}, informed)
 }
 
 // Over runs the released garbage collector over all resources of an API server.
 func Over(config *rest.Config) (stop func()) {
 	kube := kubernetes.NewForConfigOrDie(config)
-	return run(kube, metadata.NewForConfigOrDie(config), kube.Discovery())
+	client := metadata.NewForConfigOrDie(config)
+	return run(kube, client, static, kube.Discovery(), metadatainformer.NewSharedInformerFactory(client, 0))
 }
 
-func run(kube kubernetes.Interface, client metadata.Interface, resources discovery.ServerResourcesInterface) (stop func()) {
+// static maps the kinds that are built in.
+var static = testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)
+
+func run(
+	kube kubernetes.Interface, client metadata.Interface, known meta.RESTMapper, resources discovery.ServerResourcesInterface, informed metadatainformer.SharedInformerFactory,
+) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	factory := only{metadatainformer.NewSharedInformerFactory(client, 0)}
 	started := make(chan struct{})
 	close(started)
-	collector, err := garbagecollector.NewGarbageCollector(ctx, kube, client, mapper{testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
-		nil, factory, started)
+	collector, err := garbagecollector.NewGarbageCollector(ctx, kube, client, mapper{known}, nil, only{informed}, started)
 	rig.Must(err)
 	ended := make(chan struct{})
 	go func() {
