@@ -478,4 +478,14 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		Anchor:      "	endpointSlices = dropEndpointSlicesPendingDeletion(endpointSlices)\n",
 		Replacement: "	for _, endpointSlice := range endpointSlices {\n		if endpointSlice.DeletionTimestamp != nil {\n			c.endpointSliceTracker.HandleDeletion(endpointSlice)\n		}\n	}\n	endpointSlices = dropEndpointSlicesPendingDeletion(endpointSlices)\n",
 	},
+	{
+		Name: "fix-finding-66", Summary: "The garbage collector takes an owner for absent only if its resource is served.",
+		File:        "pkg/controller/garbagecollector/garbagecollector.go",
+		Anchor:      "	case errors.IsNotFound(err):\n		gc.absentOwnerCache.Add(absentOwnerCacheKey)\n",
+		Replacement: "	case errors.IsNotFound(err) && !errors.IsUnexpectedServerError(err):\n		gc.absentOwnerCache.Add(absentOwnerCacheKey)\n",
+		More: []Edit{{
+			Anchor:      "	case errors.IsNotFound(err):\n		// the GraphBuilder can add \"virtual\" node for an owner that doesn't\n",
+			Replacement: "	case errors.IsNotFound(err) && !errors.IsUnexpectedServerError(err):\n		// the GraphBuilder can add \"virtual\" node for an owner that doesn't\n",
+		}},
+	},
 })

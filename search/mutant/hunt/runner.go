@@ -38,7 +38,7 @@ var fixes = map[string][]string{
 		"fix-finding-38", "fix-finding-39", "fix-finding-40", "fix-finding-41", "fix-finding-42", "fix-finding-43", "fix-finding-44",
 		"fix-finding-45", "fix-finding-46", "fix-finding-47", "fix-finding-48",
 		"fix-finding-49", "fix-finding-50", "fix-finding-51", "fix-finding-56", "fix-finding-57", "fix-finding-58",
-		"fix-finding-59", "fix-finding-60", "fix-finding-61", "fix-finding-62", "fix-finding-63", "fix-finding-64", "fix-finding-65",
+		"fix-finding-59", "fix-finding-60", "fix-finding-61", "fix-finding-62", "fix-finding-63", "fix-finding-64", "fix-finding-65", "fix-finding-66",
 	}),
 }
 
