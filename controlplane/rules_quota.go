@@ -82,7 +82,8 @@ func withinQuota(s *store, key string, old, now object, _ int64) string {
 }
 
 // chargesAdd checks writes that no client has made: those of API servers, which charge a pod when it is created. Only the quota controller
-// lowers the usage, and its request may have timed out and still been carried out.
+// lowers the usage. Its request may have timed out and still been carried out, or the history may have it as a read, as it was sent at an instant at which
+// another client read a later state.
 func chargesAdd(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.ResourceQuota](old, now)
 	if before == nil || after == nil || before.UID != after.UID || s.wrote == nil || s.wrote[rv] != nil {
@@ -90,6 +91,10 @@ func chargesAdd(s *store, key string, old, now object, rv int64) string {
 	}
 	used, was := after.Status.Used[corev1.ResourcePods], before.Status.Used[corev1.ResourcePods]
 	if used.Cmp(was) >= 0 {
+		return ""
+	}
+	history := s.seen.Histories["resourcequotas"]
+	if history != nil && slices.ContainsFunc(history.Operations, func(op model.Operation) bool { return op.Touch && op.ResultRV == rv }) {
 		return ""
 	}
 	for _, request := range s.seen.Requests["resourcequotas"] {

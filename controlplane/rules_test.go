@@ -255,6 +255,17 @@ func TestChargesAddUnlessTheControllerGotNoAnswer(t *testing.T) {
 			require.Equal(t, broken, brokenOf(t, seen, "ChargesAdd"))
 		}
 	}
+	for _, row := range []struct {
+		read   model.Operation
+		broken int
+	}{
+		{model.Operation{Kind: model.Get, Touch: true, ResultRV: 2}, 0}, // which may have been the write
+		{model.Operation{Kind: model.Get, Touch: true, ResultRV: 1}, 1},
+		{model.Operation{Kind: model.Get, ResultRV: 2}, 1},
+	} {
+		history := &model.History{Operations: []model.Operation{row.read}}
+		require.Equal(t, row.broken, brokenOf(t, simtest.Seen{Committed: committed, Histories: map[string]*model.History{"resourcequotas": history}}, "ChargesAdd"))
+	}
 }
 
 // A node may be overcommitted by pods that the binding scheduler does not know of.
