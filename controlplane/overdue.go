@@ -23,8 +23,9 @@ func (p *Plane) Overdue(late error) { p.overdue = late }
 // Late returns what is overdue, nil for nothing.
 func (p *Plane) Late() error { return p.overdue }
 
-// Broken returns what [Check] does, pods of stateful sets that ran twice at the same time, programs that ended when they should not, and the
-// overdue error. Known failures of released controllers are noted instead, as many runs would fail with them: most come from objects that were created and deleted before an informer listed.
+// Broken returns what [Check] does, pods of stateful sets that ran twice at the same time, programs that ended when they should not or too late, and the
+// overdue error. Known failures of released controllers are noted instead, as many runs would fail with them: most come from objects that were
+// created and deleted before an informer listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	s := newStore(seen)
 	if broken, err = s.check(); err != nil {

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // keepApart makes the pods of some templates exclude each other from a node: by a port of the host, or by their labels.
@@ -65,14 +64,11 @@ func placedApart(s *store, key string, old, now object, _ int64) string {
 	if after == nil || after.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" || isOver(after) || s.node(after.Spec.NodeName) == nil {
 		return ""
 	}
-	changed := map[types.UID]bool{}
-	for _, change := range s.relabelled {
-		changed[change.after.UID] = true
-	}
 	there := s.byNode[after.Spec.NodeName]
 	for _, other := range slices.Sorted(maps.Keys(there)) {
 		pod := there[other]
-		if other != key && !isOver(pod) && !changed[pod.UID] && !changed[after.UID] && apart(after, pod) && s.bindings.knew(after.UID, pod.UID) {
+		if other != key && !isOver(pod) && apart(after, pod) && s.bindings.knew(after.UID, pod.UID) &&
+			!slices.ContainsFunc(s.relabelled, func(r relabelled) bool { return r.after.UID == pod.UID || r.after.UID == after.UID }) {
 			return fmt.Sprintf("pod %s is bound to %s, where pod %s is that excludes it", nameOf(key), after.Spec.NodeName, nameOf(other))
 		}
 	}

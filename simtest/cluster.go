@@ -180,7 +180,7 @@ func (c *Cluster) CrashProgram(name string) error {
 }
 
 // StopProgram tells a program to stop, as SIGTERM does: the context that its function got is done. It stays down until
-// [Cluster.StartProgram], which kills it if it has not ended by then.
+// [Cluster.StartProgram], and is killed if it has not ended by then, or within [GracePeriod].
 func (c *Cluster) StopProgram(name string) error {
 	p, err := c.program(name)
 	if err != nil {
