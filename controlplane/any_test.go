@@ -47,6 +47,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 	}
 	plane := &controlplane.Plane{}
 	simtest.Seeds(t, booted(config, plane, 1), func(t *simtest.T, c *simtest.Cluster) {
+		require.NoError(t, plane.Configure(c, controlplane.DrawSettings(t)))
 		const within = time.Minute
 		// Containers take up to some seconds, as users do, or are a thousand times as fast, and get much more done.
 		plane.Workload = controlplane.Workload{Start: 10 * time.Second >> rand.IntN(10), End: 10 * time.Second >> rand.IntN(10), Work: 20 * time.Second >> rand.IntN(10), FailOneIn: rand.IntN(4),

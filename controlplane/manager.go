@@ -35,13 +35,16 @@ var informerNames struct {
 
 // ControllerManager runs kube-controller-manager with leader election until ctx is done. It is
 // a program for simtest: when it loses its lease, it exits and is restarted.
-func ControllerManager(ctx context.Context, config *rest.Config) error {
-	return registered(func() error { return controllerManager(ctx, config) })
+func (p *Plane) ControllerManager(ctx context.Context, config *rest.Config) error {
+	return registered(func() error { return p.settings.controllerManager(ctx, config) })
 }
 
-func controllerManager(ctx context.Context, config *rest.Config) error {
+func (s Settings) controllerManager(ctx context.Context, config *rest.Config) error {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
+		return err
+	}
+	if _, err := s.managerFlags(o); err != nil {
 		return err
 	}
 	o.Master = config.Host

@@ -167,10 +167,15 @@ const deploymentController = "deployment-controller"
 // setsName is the resource of replica sets.
 const setsName = "replicasets.apps"
 
-// siblings returns the keys of the living pods that the creator of a pod knew of and that have the same controller.
+// siblings returns the keys of the living pods that the creator of a pod knew of and that have the same controller; none if that is
+// gone: a controller forgets what it expects of an owner at its deletion (deleteDaemonset in daemon_controller.go), and its pods go with it.
 func (s *store) siblings(pod *corev1.Pod, rv int64) (keys []string) {
-	for _, key := range slices.Sorted(maps.Keys(s.byOwner[ownerOf(pod)])) {
-		if twin := s.byOwner[ownerOf(pod)][key]; lives(twin) && s.knew(rv, "pods", s.created[twin.UID]) {
+	owner := ownerOf(pod)
+	if s.born[owner] != 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.objects)), func(o object) bool { return o.GetUID() == owner }) {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.byOwner[owner])) {
+		if twin := s.byOwner[owner][key]; lives(twin) && s.knew(rv, "pods", s.created[twin.UID]) {
 			keys = append(keys, key)
 		}
 	}

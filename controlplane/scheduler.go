@@ -17,23 +17,22 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	schedulerconfig "k8s.io/kubernetes/cmd/kube-scheduler/app/config"
 	"k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 )
 
 // Scheduler runs kube-scheduler with leader election until ctx is done. It is a program for
 // simtest: when it loses its lease, it exits and is restarted. The real command creates the
 // client from a file; here it is given. The rest is as in app.Setup.
-func Scheduler(ctx context.Context, config *rest.Config) error {
-	return registered(func() error { return runScheduler(ctx, config) })
+func (p *Plane) Scheduler(ctx context.Context, config *rest.Config) error {
+	return registered(func() error { return p.settings.runScheduler(ctx, config) })
 }
 
-func runScheduler(ctx context.Context, config *rest.Config) error {
-	defaults, err := latest.Default()
+func (s Settings) runScheduler(ctx context.Context, config *rest.Config) error {
+	settings, err := s.scheduler()
 	if err != nil {
 		return err
 	}
 	config = rest.CopyConfig(config)
-	config.ContentType, config.QPS, config.Burst = defaults.ClientConnection.ContentType, defaults.ClientConnection.QPS, int(defaults.ClientConnection.Burst)
+	config.ContentType, config.QPS, config.Burst = settings.ClientConnection.ContentType, settings.ClientConnection.QPS, int(settings.ClientConnection.Burst)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -44,7 +43,7 @@ func runScheduler(ctx context.Context, config *rest.Config) error {
 	}
 	broadcaster := events.NewEventBroadcasterAdapterWithContext(ctx, client)
 	c := &schedulerconfig.Config{
-		ComponentConfig: *defaults, Client: client, KubeConfig: config, EventBroadcaster: broadcaster,
+		ComponentConfig: *settings, Client: client, KubeConfig: config, EventBroadcaster: broadcaster,
 		InformerFactory:    scheduler.NewInformerFactory(client, 0, nil),
 		DynInformerFactory: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, corev1.NamespaceAll, nil),
 	}
@@ -53,13 +52,13 @@ func runScheduler(ctx context.Context, config *rest.Config) error {
 	}
 	made, err := scheduler.New(ctx, client, c.InformerFactory, c.DynInformerFactory,
 		func(name string) events.EventRecorderLogger { return broadcaster.NewRecorder(name) },
-		scheduler.WithComponentConfigVersion(defaults.APIVersion),
+		scheduler.WithComponentConfigVersion(settings.APIVersion),
 		scheduler.WithKubeConfig(config),
-		scheduler.WithProfiles(defaults.Profiles...),
-		scheduler.WithPercentageOfNodesToScore(defaults.PercentageOfNodesToScore),
-		scheduler.WithPodMaxBackoffSeconds(defaults.PodMaxBackoffSeconds),
-		scheduler.WithPodInitialBackoffSeconds(defaults.PodInitialBackoffSeconds),
-		scheduler.WithParallelism(defaults.Parallelism),
+		scheduler.WithProfiles(settings.Profiles...),
+		scheduler.WithPercentageOfNodesToScore(settings.PercentageOfNodesToScore),
+		scheduler.WithPodMaxBackoffSeconds(settings.PodMaxBackoffSeconds),
+		scheduler.WithPodInitialBackoffSeconds(settings.PodInitialBackoffSeconds),
+		scheduler.WithParallelism(settings.Parallelism),
 	)
 	if err != nil {
 		return err

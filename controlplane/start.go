@@ -35,6 +35,7 @@ type Plane struct {
 	// webhooks says that Prepare has registered webhooks.
 	webhooks bool
 
+	settings             Settings
 	managers, schedulers []string
 	nodes                []*Node
 }
@@ -80,11 +81,11 @@ const schedulerName = "scheduler-"
 func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	for range managers {
 		p.managers = append(p.managers, fmt.Sprintf("%s%d", managerName, len(p.managers)))
-		c.Go(p.managers[len(p.managers)-1], ControllerManager)
+		c.Go(p.managers[len(p.managers)-1], p.ControllerManager)
 	}
 	for range schedulers {
 		p.schedulers = append(p.schedulers, fmt.Sprintf("%s%d", schedulerName, len(p.schedulers)))
-		c.Go(p.schedulers[len(p.schedulers)-1], Scheduler)
+		c.Go(p.schedulers[len(p.schedulers)-1], p.Scheduler)
 	}
 	for range nodes {
 		node := NewNode(fmt.Sprintf("node-%d", len(p.nodes)), &p.Workload)
