@@ -16,6 +16,7 @@
 //   - settings.go: how controller managers and schedulers are configured, drawn as well.
 //   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_volumes.go, user_custom.go, user_controlled.go
 //     and user_finalizers.go: their actions.
+//   - gates.go: a program that removes the scheduling gates of pods.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
 //   - webhooks.go: a program that serves admission and conversion webhooks; webhook_service.go: how API servers reach it, or those of an operator.
 //   - prepare.go: the objects that exist before users begin.

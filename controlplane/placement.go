@@ -11,18 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// keepApart makes the pods of some templates exclude each other from a node: by a port of the host, or by their labels.
-func (u *person) keepApart(template *corev1.PodTemplateSpec, manifest *rand.Rand) {
+// restrain makes the pods of some templates exclude each other from a node, by a port of the host or by their labels, or wait at a gate.
+func (u *person) restrain(template *corev1.PodTemplateSpec, manifest *rand.Rand) {
 	if !slices.Contains(u.usage.Groups, Placement) {
 		return
 	}
-	switch manifest.IntN(6) {
+	switch manifest.IntN(8) {
 	case 0:
 		template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
 	case 1:
 		template.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			LabelSelector: &metav1.LabelSelector{MatchLabels: template.Labels}, TopologyKey: corev1.LabelHostname,
 		}}}}
+	case 2:
+		template.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingGate}}
 	}
 }
 

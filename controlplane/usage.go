@@ -30,7 +30,7 @@ const (
 	Finalizers   Group = "finalizers" // of controlled objects and workloads
 	Quotas       Group = "quotas"
 	Budgets      Group = "budgets"     // and evictions
-	Placement    Group = "placement"   // of pods: some exclude others from their node
+	Placement    Group = "placement"   // of pods: some exclude others from their node, or wait at a scheduling gate
 	Volumes      Group = "volumes"     // and the claims that they are bound to
 	Definitions  Group = "definitions" // of custom resources, which come and go
 	Namespaces   Group = "namespaces"  // are deleted, with all that is in them
@@ -149,6 +149,7 @@ func (p *Plane) Tell(t *simtest.T, usage Usage) {
 		}
 	}
 	t.Sometimes("a user reacts to a change", p.done[method((*person).actOn)])
+	t.Sometimes("a gatekeeper lets a pod be scheduled", p.done[method((*Plane).Gatekeeper)])
 	t.Sometimes("a kubelet evicts a pod", p.befell(func(c *containers) bool { return c.evicted }))
 	t.Sometimes("a kubelet restarts what has failed", p.befell(func(c *containers) bool { return c.restarts > 0 }))
 	t.Sometimes("a pod becomes unready", p.befell(func(c *containers) bool { return c.changes > 0 }))

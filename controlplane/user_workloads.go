@@ -62,7 +62,7 @@ func amount(least, most int32) intstr.IntOrString {
 func (u *person) applyDeployment(ctx context.Context, space, name string) error {
 	manifest := u.manifest()
 	template := u.template(space, name, manifest)
-	u.keepApart(&template, manifest)
+	u.restrain(&template, manifest)
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
@@ -89,7 +89,7 @@ func (u *person) applyReplicaSet(ctx context.Context, space, name string) error 
 	manifest := u.manifest()
 	template, wanted := u.template(space, name, manifest), replicas()
 	template.Labels = map[string]string{"app": space + "-" + name + "-set"}
-	u.keepApart(&template, manifest)
+	u.restrain(&template, manifest)
 	return ensure(ctx, u.client.AppsV1().ReplicaSets(space), name, &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       appsv1.ReplicaSetSpec{Replicas: wanted, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
@@ -111,7 +111,7 @@ func (u *person) applyStatefulSet(ctx context.Context, space, name string) error
 		ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: new(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3),
 	}
 	u.addClaims(&spec, manifest)
-	u.keepApart(&spec.Template, manifest)
+	u.restrain(&spec.Template, manifest)
 	switch rand.IntN(4) {
 	case 0:
 		spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
@@ -161,7 +161,7 @@ func (u *person) deleteDaemonSet(ctx context.Context, space, name string) error 
 func (u *person) createPod(ctx context.Context, space, name string) error {
 	manifest := u.manifest()
 	template := u.template(space, name, manifest)
-	u.keepApart(&template, manifest)
+	u.restrain(&template, manifest)
 	template.Spec.RestartPolicy = []corev1.RestartPolicy{corev1.RestartPolicyNever, corev1.RestartPolicyAlways}[rand.IntN(2)]
 	template.ObjectMeta.Name = name
 	u.addClaim(&template.Spec)
