@@ -44,6 +44,7 @@ func bootWorld() sim.Config {
 func seedWorld(seed uint64, patience time.Duration) sim.Config {
 	limits := sim.DefaultLimits
 	limits.Simulated += patience
+	limits.Decisions *= uint64(limits.Simulated / (5 * time.Minute))
 	return sim.Config{Limits: limits, Source: sim.FromSeed(seed), Schedule: seedSchedule(seed), Network: cluster.Network(cluster.LatencyOf(seed))}
 }
 
