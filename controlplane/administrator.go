@@ -26,7 +26,7 @@ const maxOff = 2 * time.Minute
 // labelled, tainted and replaced, and leaders are killed or stopped, if usage has these groups. In half of the runs, some nodes then have no power while everything else
 // is calm, until the rest has converged, and up to [maxOff] longer. In the end it restores all nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
-	a := &administrator{plane: p, cluster: c, client: c.Client(), untyped: dynamic.NewForConfigOrDie(c.Config())}
+	a := &administrator{plane: p, cluster: c, client: c.Client(), untyped: dynamic.NewForConfigOrDie(c.Config()), until: until}
 	var actions []func(*administrator, context.Context) error
 	for _, group := range usage.Groups {
 		actions = append(actions, administratorActions[group]...)
@@ -81,6 +81,7 @@ type administrator struct {
 	cluster *simtest.Cluster
 	client  kubernetes.Interface
 	untyped dynamic.Interface
+	until   time.Time // after which nothing is wrong
 }
 
 // administratorActions are those of each group.
@@ -110,12 +111,21 @@ func (a *administrator) replace(ctx context.Context) error {
 		}
 		time.Sleep(time.Second)
 	}
-	for {
+	for began := time.Now(); ; time.Sleep(5 * time.Second) {
 		pods, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node.name})
-		if err == nil && len(pods.Items) == 0 {
+		if err != nil {
+			continue
+		}
+		if len(pods.Items) == 0 {
 			return nil
 		}
-		time.Sleep(5 * time.Second)
+		err = first(promise{soon, func() error {
+			return wrongf(&pods.Items[0], "pod %s, with the finalizers %v, stays on %s, which has been removed", describe(&pods.Items[0]), pods.Items[0].Finalizers, node.name)
+		}})
+		if late := Late(err, min(time.Since(began), time.Since(a.until)), 0); late != nil {
+			a.plane.Overdue(late)
+			return late
+		}
 	}
 }
 
