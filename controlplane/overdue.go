@@ -68,6 +68,10 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(62, "pods", "a pod that is deleted in the foreground waits for a claim that it owns, and the claim for the pod") {
 		return true
 	}
+	if s.keepsFinalizer(w.of) &&
+		s.isFinding(67, "pods", "a pod of a job was orphaned and adopted by another controller before the job controller had removed its finalizer, which nobody removes then") {
+		return true
+	}
 	if s.keepsSlice(w.of) &&
 		s.isFinding(65, slicesName, "an endpoint slice is being deleted and kept by a finalizer, and the controller updates none of its service meanwhile") {
 		return true
