@@ -74,7 +74,15 @@ type auditReader struct {
 // Read reads the log of one API server. Errors name the position in the file. A
 // truncated last value is left out.
 func (r *auditReader) Read(server, file string, in io.Reader) error {
-	return r.Recording.eachValue(file, in, func(value jsonValue) error { return r.value(server, value) })
+	empty := true
+	err := r.Recording.eachValue(file, in, func(value jsonValue) error {
+		empty = false
+		return r.value(server, value)
+	})
+	if err == nil && empty {
+		err = fmt.Errorf("%s: expected audit events, found none: if the API server had no requests to log, leave the file out", file)
+	}
+	return err
 }
 
 func (r *auditReader) value(server string, value jsonValue) error {

@@ -164,6 +164,7 @@ func TestAnEventAsATableIsRead(t *testing.T) {
 
 func TestBadLogsAreRefusedWithAPosition(t *testing.T) {
 	for name, row := range map[string]struct{ text, says string }{
+		"an empty log":       {"\n", "f: expected audit events, found none"},
 		"no audit event":     {auditLine() + `{"kind":"Pod"}`, `f:2 (byte ` + fmt.Sprint(len(auditLine())) + `): expected an audit event of the API group audit.k8s.io, found the kind "Pod" of ""`},
 		"a bad RV requested": {auditLine("Version=0", "Version=x"), `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "x"`},
 		"a bad RV returned":  {auditLine(`"resourceVersion":"7"`, `"resourceVersion":"-7"`), `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "-7"`},
