@@ -16,15 +16,14 @@ import (
 
 // informer is an informer of client-go 0.26, whose requests carry no context.
 type informer struct {
-	source     *registry.ListerWatcher
-	ctx        context.Context // that of Run, which no request precedes
-	store      cache.Store
-	controller cache.Controller
+	registry.Informer
+	source *registry.ListerWatcher
+	ctx    context.Context // that of Run, which no request precedes
 }
 
 func newInformer(api target.API, scope model.Scope, handle target.Handle) *informer {
 	i := &informer{source: &registry.ListerWatcher{API: api, Scope: scope}}
-	i.store, i.controller = cache.NewInformer(&cache.ListWatch{
+	i.Store, i.Controller = cache.NewInformer(&cache.ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
 			return i.source.List(i.ctx, options)
 		},
@@ -35,16 +34,7 @@ func newInformer(api target.API, scope model.Scope, handle target.Handle) *infor
 	return i
 }
 
-// Run implements target.Informer.
 func (i *informer) Run(ctx context.Context) {
 	i.ctx = ctx
-	i.controller.Run(ctx.Done())
-}
-
-// Objects implements target.Informer.
-func (i *informer) Objects() []model.Object { return registry.ObjectsOf(i.store.List()) }
-
-// LastSyncRV implements target.Informer.
-func (i *informer) LastSyncRV() int64 {
-	return registry.ParseRV(i.controller.LastSyncResourceVersion())
+	i.Controller.Run(ctx.Done())
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
@@ -57,19 +56,7 @@ func startServer(config target.ServerConfig) (*server, error) {
 		true, etcd3.NewDefaultLeaseManagerConfig())
 
 	upstream := registry.NewUpstream(store, injection, config.Reached)
-	cache, err := cacher.NewCacherFromConfig(cacher.Config{
-		Storage:        upstream,
-		Versioner:      storage.APIObjectVersioner{},
-		GroupResource:  registry.PodResource,
-		ResourcePrefix: registry.ResourcePrefix,
-		KeyFunc:        registry.PodKey,
-		GetAttrsFunc:   registry.PodAttributes,
-		IndexerFuncs:   registry.PodTriggers,
-		Indexers:       &registry.PodIndexers,
-		NewFunc:        registry.NewPod,
-		NewListFunc:    registry.NewPodList,
-		Codec:          registry.PodCodec,
-	})
+	cache, err := cacher.NewCacherFromConfig(registry.CacherConfig(upstream))
 	if err != nil {
 		below()
 		return nil, err

@@ -11,7 +11,6 @@ import (
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/utils/clock"
 
@@ -112,20 +111,9 @@ func (s *server) start() (*stack, error) {
 	}
 
 	upstream := newUpstreamStorage(store, injection, config.Reached)
-	cache, err := s.newCache(cacher.Config{
-		Storage:             upstream,
-		Versioner:           versioner,
-		GroupResource:       registry.PodResource,
-		EventsHistoryWindow: cmp.Or(config.Tuning.HistoryWindow, eventsHistoryWindow),
-		ResourcePrefix:      registry.ResourcePrefix,
-		KeyFunc:             registry.PodKey,
-		GetAttrsFunc:        registry.PodAttributes,
-		IndexerFuncs:        registry.PodTriggers,
-		Indexers:            &registry.PodIndexers,
-		NewFunc:             registry.NewPod,
-		NewListFunc:         registry.NewPodList,
-		Codec:               registry.PodCodec,
-	}, config)
+	settings := registry.CacherConfig(upstream)
+	settings.EventsHistoryWindow = cmp.Or(config.Tuning.HistoryWindow, eventsHistoryWindow)
+	cache, err := s.newCache(settings, config)
 	if err == nil && cache.Storage == nil {
 		err = errors.New("expected the cache to have a Storage, found none")
 	}

@@ -123,10 +123,7 @@ var release = registry.Release{
 }
 
 // informer is a client-go informer: reflector, queue and store.
-type informer struct {
-	store      cache.Store
-	controller cache.Controller
-}
+type informer struct{ registry.Informer }
 
 func newInformer(api target.API, scope model.Scope, handle target.Handle) *informer {
 	source := &registry.ListerWatcher{API: api, Scope: scope, InitialEvents: func(options metav1.ListOptions) bool {
@@ -140,16 +137,7 @@ func newInformer(api target.API, scope model.Scope, handle target.Handle) *infor
 		ObjectType: &corev1.Pod{},
 		Handler:    registry.InformerHandler(handle),
 	})
-	return &informer{store: store, controller: controller}
+	return &informer{registry.Informer{Store: store, Controller: controller}}
 }
 
-// Run implements target.Informer.
-func (i *informer) Run(ctx context.Context) { i.controller.RunWithContext(ctx) }
-
-// Objects implements target.Informer.
-func (i *informer) Objects() []model.Object { return registry.ObjectsOf(i.store.List()) }
-
-// LastSyncRV implements target.Informer.
-func (i *informer) LastSyncRV() int64 {
-	return registry.ParseRV(i.controller.LastSyncResourceVersion())
-}
+func (i *informer) Run(ctx context.Context) { i.Controller.RunWithContext(ctx) }

@@ -142,3 +142,20 @@ func InformerHandler(handle target.Handle) cache.ResourceEventHandlerFuncs {
 		},
 	}
 }
+
+// Informer is what an informer holds. How it is made and run differs between releases of client-go.
+type Informer struct {
+	Store      cache.Store
+	Controller cache.Controller
+}
+
+// Objects returns the objects that the pods in the store represent.
+func (i Informer) Objects() (objects []model.Object) {
+	for _, item := range i.Store.List() {
+		objects = append(objects, ObjectOf(item.(*corev1.Pod)))
+	}
+	return objects
+}
+
+// LastSyncRV returns the last resourceVersion that the reflector saw.
+func (i Informer) LastSyncRV() int64 { return ParseRV(i.Controller.LastSyncResourceVersion()) }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/watchsim/watchsim/model"
@@ -127,15 +128,6 @@ func Decode(key string, value []byte) (model.Object, error) {
 	return ObjectOf(&pod), nil
 }
 
-// ObjectsOf returns the objects that the pods of an informer's store represent.
-func ObjectsOf(items []any) []model.Object {
-	var objects []model.Object
-	for _, item := range items {
-		objects = append(objects, ObjectOf(item.(*corev1.Pod)))
-	}
-	return objects
-}
-
 // FormatRV formats a resourceVersion for requests and responses. The RV of an object
 // that is not stored yet is 0.
 func FormatRV(rv int64) string {
@@ -188,14 +180,13 @@ func PodAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	}, nil
 }
 
-// PodTriggers lets the cacher dispatch an event only to watches of its node.
-// PodIndexers lets it list one node's pods directly. The pod registry has the same two.
-var PodTriggers = storage.IndexerFuncs{
+// podTriggers lets the cacher dispatch an event only to watches of its node.
+// podIndexers lets it list one node's pods directly. The pod registry has the same two.
+var podTriggers = storage.IndexerFuncs{
 	nodeField: func(object runtime.Object) string { return object.(*corev1.Pod).Spec.NodeName },
 }
 
-// PodIndexers is documented with [PodTriggers].
-var PodIndexers = cache.Indexers{
+var podIndexers = cache.Indexers{
 	storage.FieldIndex(nodeField): func(object any) ([]string, error) {
 		pod, ok := object.(*corev1.Pod)
 		if !ok {
@@ -203,6 +194,23 @@ var PodIndexers = cache.Indexers{
 		}
 		return []string{pod.Spec.NodeName}, nil
 	},
+}
+
+// CacherConfig returns the settings that kube-apiserver passes to the Cacher of pods over a storage.
+func CacherConfig(inner storage.Interface) cacher.Config {
+	return cacher.Config{
+		Storage:        inner,
+		Versioner:      storage.APIObjectVersioner{},
+		GroupResource:  PodResource,
+		ResourcePrefix: ResourcePrefix,
+		KeyFunc:        PodKey,
+		GetAttrsFunc:   PodAttributes,
+		IndexerFuncs:   podTriggers,
+		Indexers:       &podIndexers,
+		NewFunc:        NewPod,
+		NewListFunc:    NewPodList,
+		Codec:          PodCodec,
+	}
 }
 
 // LabelSelector returns the label selector of a request.
