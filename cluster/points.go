@@ -68,10 +68,8 @@ func (p *points) arrive(process, point string) (gates []*gate) {
 	return gates
 }
 
-// Reached implements faults.Gate.
 func (s *gate) Reached() <-chan struct{} { return s.reached }
 
-// Release implements faults.Gate.
 func (s *gate) Release() {
 	s.release.Do(func() {
 		close(s.released)

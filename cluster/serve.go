@@ -100,7 +100,6 @@ type webListener struct {
 	handler *handler
 }
 
-// Accept implements net.Listener.
 func (l webListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.handler.accept()
@@ -136,7 +135,6 @@ type webConn struct {
 	handler *handler
 }
 
-// Close implements net.Conn.
 func (c webConn) Close() error {
 	c.handler.forget(c.Conn)
 	return c.Conn.Close()

@@ -45,7 +45,6 @@ type syncGate struct {
 	untrack func()
 }
 
-// Release implements faults.Gate.
 func (s *syncGate) Release() {
 	s.Gate.Release()
 	s.untrack()

@@ -141,13 +141,12 @@ func startCompactor(period time.Duration, revisions v3compactor.RevGetter, compa
 	return compactor.Stop, nil
 }
 
-// compactable announces compactions before they happen.
+// compactable announces compactions before they happen. It implements v3compactor.Compactable.
 type compactable struct {
 	server v3compactor.Compactable
 	asked  func(revision int64)
 }
 
-// Compact implements v3compactor.Compactable.
 func (c compactable) Compact(ctx context.Context, request *etcdserverpb.CompactionRequest) (*etcdserverpb.CompactionResponse, error) {
 	c.asked(request.Revision)
 	return c.server.Compact(ctx, request)

@@ -24,7 +24,7 @@ const (
 	replacementsTerm = 1 // nobody else is ever elected
 )
 
-// replacement is a running store in etcd's place.
+// replacement is a running store in etcd's place. It implements Running.
 type replacement struct {
 	*watchRegister
 	services Services
@@ -62,10 +62,9 @@ func (s *Store) Run(config Config) (Running, error) {
 	return r, nil
 }
 
-// Ready implements Running.
 func (r *replacement) Ready() <-chan struct{} { return r.ready }
 
-// Stop implements Running. After a while it cuts watches that are still open.
+// Stop cuts watches that are still open after a while.
 func (r *replacement) Stop() {
 	r.stopped.Do(func() {
 		cut := time.AfterFunc(stopGracePeriod, r.server.Stop)
@@ -77,18 +76,13 @@ func (r *replacement) Stop() {
 	})
 }
 
-// Leads implements Running.
 func (r *replacement) Leads() (term uint64, leads bool) { return replacementsTerm, true }
+func (r *replacement) Leaderless() bool                 { return false }
 
-// Leaderless implements Running.
-func (r *replacement) Leaderless() bool { return false }
-
-// MoveLeader implements Running.
 func (r *replacement) MoveLeader(context.Context, string) error {
 	return errors.New("a store in etcd's place is its only member")
 }
 
-// Revision implements Running.
 func (r *replacement) Revision() int64 {
 	found, err := r.services.KV.Range(context.Background(), &etcdserverpb.RangeRequest{Key: []byte("/"), CountOnly: true})
 	if err != nil {
@@ -97,7 +91,6 @@ func (r *replacement) Revision() int64 {
 	return found.Header.Revision
 }
 
-// OldestRevision implements Running.
 func (r *replacement) OldestRevision() int64 {
 	return int64(1 + sort.Search(int(r.Revision()), func(i int) bool {
 		_, err := r.count(context.Background(), "/", "", int64(i+1))
@@ -105,7 +98,6 @@ func (r *replacement) OldestRevision() int64 {
 	}))
 }
 
-// LastDeletion implements Running.
 func (r *replacement) LastDeletion(ctx context.Context, prefix string, lookBack int) (int64, error) {
 	end := clientv3.GetPrefixRangeEnd(prefix)
 	return lastDeletion(r.Revision(), r.OldestRevision(), lookBack, func(revision int64) (int, error) {
@@ -124,19 +116,16 @@ func (r *replacement) count(ctx context.Context, key, end string, revision int64
 	return int(found.Count), nil
 }
 
-// Put implements Running.
 func (r *replacement) Put(ctx context.Context, key, value string) error {
 	_, err := r.services.KV.Put(ctx, &etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value)})
 	return err
 }
 
-// Compact implements Running.
 func (r *replacement) Compact(ctx context.Context, revision int64) error {
 	_, err := r.services.KV.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: revision})
 	return err
 }
 
-// StartCompactor implements Running.
 func (r *replacement) StartCompactor(period time.Duration, asked func(revision int64)) (stop func(), err error) {
 	return startCompactor(period, revisions{r}, compactable{r.services.KV, asked})
 }
@@ -144,17 +133,13 @@ func (r *replacement) StartCompactor(period time.Duration, asked func(revision i
 // revisions implements v3compactor.RevGetter.
 type revisions struct{ *replacement }
 
-// Rev implements v3compactor.RevGetter.
 func (r revisions) Rev() int64 { return r.Revision() }
 
-// Defragment implements Running.
 func (r *replacement) Defragment() error {
 	_, err := r.services.Maintenance.Defragment(context.Background(), &etcdserverpb.DefragmentRequest{})
 	return err
 }
 
-// Full implements Running: a store has no quota.
-func (r *replacement) Full() bool { return false }
-
-// Disarm implements Running.
+// Full and Disarm have nothing to do: a store has no quota.
+func (r *replacement) Full() bool                   { return false }
 func (r *replacement) Disarm(context.Context) error { return nil }

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// watchRegister tracks the watches that a member holds open by intercepting its own
-// gRPC server. etcd's metric counts all members of a process together, including
-// crashed ones.
+// watchRegister tracks the watches that a member holds open by intercepting its own gRPC server, and
+// implements the methods of Running about them. etcd's metric counts all members of a process
+// together, including crashed ones.
 //
 // The lock guards streams and each stream's open.
 type watchRegister struct {
@@ -78,7 +78,6 @@ func (r *watchRegister) intercept(server any, inner grpc.ServerStream, info *grp
 	return err
 }
 
-// Context implements grpc.ServerStream.
 func (s *watchStream) Context() context.Context { return s.ctx }
 
 func hostOf(stream grpc.ServerStream) string {
@@ -93,8 +92,7 @@ func hostOf(stream grpc.ServerStream) string {
 	return host
 }
 
-// RecvMsg implements grpc.ServerStream. It records requested watches, because etcd
-// responds in the order of the requests.
+// RecvMsg records requested watches, because etcd responds in the order of the requests.
 func (s *watchStream) RecvMsg(message any) error {
 	if err := s.ServerStream.RecvMsg(message); err != nil {
 		return err
@@ -107,8 +105,8 @@ func (s *watchStream) RecvMsg(message any) error {
 	return nil
 }
 
-// SendMsg implements grpc.ServerStream. One response both creates and cancels a watch
-// that etcd rejects.
+// SendMsg notes which watches are created and cancelled. One response both creates and cancels a
+// watch that etcd rejects.
 func (s *watchStream) SendMsg(message any) error {
 	if answer, ok := message.(*etcdserverpb.WatchResponse); ok {
 		if answer.Created || answer.Canceled {
@@ -133,7 +131,6 @@ func (s *watchStream) note(answer *etcdserverpb.WatchResponse) {
 	}
 }
 
-// Watches implements Running.
 func (r *watchRegister) Watches(host, prefix string) int { return r.count(host, prefix) }
 
 // count is Watches. It keeps its name because a run's schedule depends on the names of functions that lock.
@@ -154,7 +151,6 @@ func (r *watchRegister) count(host, prefix string) int {
 	return total
 }
 
-// BreakWatches implements Running.
 func (r *watchRegister) BreakWatches(host string) int {
 	streams := r.of(host)
 	for _, s := range streams {

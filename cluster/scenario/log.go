@@ -25,7 +25,7 @@ func etcdLogger(log *sim.Logbook) *zap.Logger {
 // are drawn at random.
 type asideCore struct{ zapcore.Core }
 
-// Enabled implements zapcore.LevelEnabler. It drops entries of raft's sugared logger:
+// Enabled drops entries of raft's sugared logger:
 // they are formatted before a core sees them, and raft's formatting ranges over maps,
 // whose order is random.
 func (c asideCore) Enabled(level zapcore.Level) (enabled bool) {
@@ -44,13 +44,11 @@ func sugared() bool {
 	return false
 }
 
-// With implements zapcore.Core.
 func (c asideCore) With(fields []zapcore.Field) (with zapcore.Core) {
 	sim.Aside(func() { with = asideCore{c.Core.With(fields)} })
 	return with
 }
 
-// Check implements zapcore.Core.
 func (c asideCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if c.Enabled(entry.Level) {
 		return checked.AddCore(entry, c)
@@ -58,7 +56,6 @@ func (c asideCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *za
 	return checked
 }
 
-// Write implements zapcore.Core.
 func (c asideCore) Write(entry zapcore.Entry, fields []zapcore.Field) (err error) {
 	sim.Aside(func() { err = c.Core.Write(entry, fields) })
 	return err

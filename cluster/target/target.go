@@ -66,15 +66,14 @@ type Stored interface {
 // Over returns the target with a store in etcd's place below its API servers.
 func Over(made Target, store *etcd.Store) Target { return stored{Target: made, store: store} }
 
+// stored implements Stored and Logger.
 type stored struct {
 	Target
 	store *etcd.Store
 }
 
-// Store implements Stored.
 func (s stored) Store() *etcd.Store { return s.store }
 
-// LogTo implements Logger.
 func (s stored) LogTo(w io.Writer) {
 	if logger, logs := s.Target.(Logger); logs {
 		logger.LogTo(w)
@@ -89,7 +88,6 @@ type storedServers struct {
 	store *etcd.Store
 }
 
-// Store implements Stored.
 func (s storedServers) Store() *etcd.Store { return s.store }
 
 // ServerConfig configures one API server.

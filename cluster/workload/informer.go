@@ -95,7 +95,7 @@ func byName(a, b model.Object) int {
 // observer records the requests of an informer. The informer does not say what a
 // request continues, so the observer works it out: it remembers which list returned
 // which continue token, and the last list and stream. The lock guards that memory,
-// because client-go may list in a separate goroutine.
+// because client-go may list in a separate goroutine. It implements target.API.
 type observer struct {
 	sessions []*session
 	consumer *consumer
@@ -142,7 +142,6 @@ func (o *observer) note(asked *session, failed bool) {
 	}
 }
 
-// Do implements target.API.
 func (o *observer) Do(ctx context.Context, op *model.Operation, token string) (next string) {
 	if token != "" {
 		o.mu.Lock()
@@ -163,7 +162,6 @@ func (o *observer) Do(ctx context.Context, op *model.Operation, token string) (n
 	return next
 }
 
-// Watch implements target.API.
 func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	o.mu.Lock()
 	switch {
@@ -197,7 +195,6 @@ type observedWatch struct {
 	rv       int64 // guarded by the observer's lock
 }
 
-// Next implements target.Watch.
 func (w *observedWatch) Next() (model.Event, model.CloseReason, bool) {
 	event, reason, ok := w.watch.Next()
 	if ok && event.Type == model.Error || !ok && reason != model.ClosedByClient {

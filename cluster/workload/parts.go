@@ -152,7 +152,7 @@ func (c *client) takePart(ctx context.Context, take func(Step)) {
 	}
 }
 
-// numbers is a client's random stream that counts the numbers drawn.
+// numbers is a client's random stream that counts the numbers drawn. It implements rand.Source.
 type numbers struct {
 	open  func() *rand.Rand
 	rest  *rand.Rand
@@ -161,7 +161,6 @@ type numbers struct {
 
 func newNumbers(open func() *rand.Rand) *numbers { return &numbers{open: open, rest: open()} }
 
-// Uint64 implements rand.Source.
 func (n *numbers) Uint64() uint64 {
 	n.drawn++
 	return n.rest.Uint64()

@@ -13,7 +13,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
-// ReadLog implements etcd.Release.
 func (Release) ReadLog(dir string) (etcd.MemberLog, error) {
 	path := filepath.Join(dir, "member", "wal")
 	if !wal.Exist(path) {

@@ -14,10 +14,9 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd/since36"
 )
 
-// Release implements etcd.Release.
+// Release implements etcd.Release and etcd.WatchLimiter.
 type Release struct{ since36.Release }
 
-// Count implements etcd.Release.
 func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, end []byte, revision int64) (int, error) {
 	found, err := server.KV().Range(ctx, key, end, mvcc.RangeOptions{Rev: revision, CountOnly: true})
 	if err != nil {
@@ -26,8 +25,8 @@ func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, en
 	return found.Count, nil
 }
 
-// Request implements etcd.Release. Only releases since 3.6 have a request that tests whether a
-// downgrade is possible.
+// Request returns nil for the request that tests whether a downgrade is possible, which only
+// releases since 3.6 have.
 func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
 	var request etcdserverpb.InternalRaftRequest
 	if err := proto.Unmarshal(data, &request); err != nil {
@@ -49,7 +48,6 @@ var watchBatchMaxRevs, chanBufLen, maxWatchersPerSync int
 // limiting keeps members that boot at the same time from setting the limits together.
 var limiting sync.Mutex
 
-// LimitWatches implements etcd.WatchLimiter.
 func (Release) LimitWatches(batch, buffer, perSync int) {
 	limiting.Lock()
 	defer limiting.Unlock()

@@ -30,8 +30,7 @@ func init() { wal.SegmentSizeBytes = segmentBytes }
 // Release implements those methods of etcd.Release that do not differ.
 type Release struct{}
 
-// Configure implements etcd.Release. It turns off the monitor that wakes up every few
-// seconds to look for a downgrade.
+// Configure also turns off the monitor that wakes up every few seconds to look for a downgrade.
 func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatch int, streams grpc.StreamServerInterceptor) {
 	s.WatchProgressNotifyInterval = progress
 	s.DowngradeCheckTime = 0
@@ -39,10 +38,8 @@ func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatc
 	s.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainStreamInterceptor(streams)}
 }
 
-// ID implements etcd.Release.
 func (Release) ID(server *etcdserver.EtcdServer) types.ID { return server.MemberID() }
 
-// Restore implements etcd.Release.
 func (Release) Restore(settings *embed.Config, from string, bump int64) (applied uint64, revision int64, err error) {
 	source, size := filepath.Join(from, "member", "snap", "db"), uint64(settings.QuotaBackendBytes)
 	database := backend.NewDefaultBackend(zap.NewNop(), source, backend.WithMmapSize(size))

@@ -21,7 +21,6 @@ const segmentBytes = 256 << 10
 // because members of one process boot concurrently.
 func init() { wal.SegmentSizeBytes = segmentBytes }
 
-// ReadLog implements etcd.Release.
 func (Release) ReadLog(dir string) (etcd.MemberLog, error) {
 	path := filepath.Join(dir, "member", "wal")
 	if !wal.Exist(path) {

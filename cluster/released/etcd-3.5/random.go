@@ -21,8 +21,5 @@ func init() { elections.rand = rand.New(process{}) }
 // process is a rand.Source of the numbers that package rand's top-level functions draw.
 type process struct{}
 
-// Int63 implements rand.Source.
 func (process) Int63() int64 { return rand.Int63() }
-
-// Seed implements rand.Source.
-func (process) Seed(int64) {}
+func (process) Seed(int64)   {}

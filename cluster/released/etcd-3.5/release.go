@@ -15,8 +15,7 @@ import (
 // Release implements etcd.Release.
 type Release struct{}
 
-// Configure implements etcd.Release. The server would wake up every few seconds to look for a
-// downgrade.
+// Configure keeps the server from waking up every few seconds to look for a downgrade.
 func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatch int, streams grpc.StreamServerInterceptor) {
 	s.ExperimentalWatchProgressNotifyInterval = progress
 	s.ExperimentalDowngradeCheckTime = 0
@@ -26,10 +25,8 @@ func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatc
 	}
 }
 
-// ID implements etcd.Release.
 func (Release) ID(server *etcdserver.EtcdServer) types.ID { return server.ID() }
 
-// Count implements etcd.Release.
 func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, end []byte, revision int64) (int, error) {
 	found, err := server.KV().Range(ctx, key, end, mvcc.RangeOptions{Rev: revision, Count: true})
 	if err != nil {
@@ -38,8 +35,8 @@ func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, en
 	return found.Count, nil
 }
 
-// Request implements etcd.Release. Members of this release publish their client URLs with requests
-// of etcd's v2 API, which has a store of its own.
+// Request returns nil for requests of etcd's v2 API, which has a store of its own: members of this
+// release publish their client URLs with them.
 func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
 	var request etcdserverpb.InternalRaftRequest
 	if err := request.Unmarshal(data); err != nil {

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 )
 
-// Restore implements etcd.Release.
 func (Release) Restore(settings *embed.Config, from string, bump int64) (applied uint64, revision int64, err error) {
 	opened := backend.DefaultBackendConfig()
 	opened.Path, opened.MmapSize = filepath.Join(from, "member", "snap", "db"), uint64(settings.QuotaBackendBytes)

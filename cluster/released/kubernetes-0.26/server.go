@@ -20,7 +20,7 @@ import (
 // compactInterval is how often kube-apiserver's storage compacts etcd by default.
 const compactInterval = 5 * time.Minute
 
-// server is one API server from the registry down.
+// server is one API server from the registry down. It implements target.Counter.
 type server struct {
 	*registry.Handler
 	cacher *cacher.Cacher
@@ -93,13 +93,10 @@ func lockEndpoints(client *clientv3.Client) {
 	}
 }
 
-// Watchers implements target.Counter.
 func (s *server) Watchers() int { return countWatchers(s.cacher) }
 
-// BreakWatch implements target.Server.
 func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) }
 
-// Stop implements target.Server.
 func (s *server) Stop() {
 	s.stopping.Do(func() {
 		close(s.stopped)

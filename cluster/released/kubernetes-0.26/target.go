@@ -16,23 +16,19 @@ func New(name string, release etcd.Release) target.Target {
 	return releasedTarget{name: name, etcd: release}
 }
 
+// releasedTarget implements target.Target.
 type releasedTarget struct {
 	name string
 	etcd etcd.Release
 }
 
-// Name implements target.Target.
-func (t releasedTarget) Name() string { return t.name }
-
-// Etcd implements target.Target.
+func (t releasedTarget) Name() string       { return t.name }
 func (t releasedTarget) Etcd() etcd.Release { return t.etcd }
 
-// Prefix implements target.Target.
 func (releasedTarget) Prefix() string {
 	return registry.StoragePrefix + registry.ResourcePrefix + "/"
 }
 
-// Start implements target.Target.
 func (releasedTarget) Start(config target.ServerConfig) (target.Server, error) {
 	s, err := startServer(config)
 	if err != nil {
@@ -41,12 +37,10 @@ func (releasedTarget) Start(config target.ServerConfig) (target.Server, error) {
 	return s, nil
 }
 
-// NewInformer implements target.Target.
 func (releasedTarget) NewInformer(api target.API, scope model.Scope, handle target.Handle) target.Informer {
 	return newInformer(api, scope, handle)
 }
 
-// Decode implements target.Target.
 func (releasedTarget) Decode(key string, value []byte) (model.Object, error) {
 	return registry.Decode(key, value)
 }

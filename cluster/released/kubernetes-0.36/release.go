@@ -13,7 +13,6 @@ import (
 // Release implements etcd.Release.
 type Release struct{ since36.Release }
 
-// Count implements etcd.Release.
 func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, end []byte, revision int64) (int, error) {
 	found, err := server.KV().Range(ctx, key, end, mvcc.RangeOptions{Rev: revision, Count: true})
 	if err != nil {
@@ -22,8 +21,8 @@ func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, en
 	return found.Count, nil
 }
 
-// Request implements etcd.Release. Only releases since 3.6 have a request that tests whether a
-// downgrade is possible.
+// Request returns nil for the request that tests whether a downgrade is possible, which only
+// releases since 3.6 have.
 func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
 	var request etcdserverpb.InternalRaftRequest
 	if err := request.Unmarshal(data); err != nil {

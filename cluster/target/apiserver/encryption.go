@@ -59,7 +59,7 @@ func encryptingWith(first int) (value.Transformer, error) {
 		value.PrefixTransformer{Prefix: []byte(encryptedPrefix), Transformer: value.NewPrefixTransformers(nil, keys...)}), nil
 }
 
-// Decode implements target.Target. It decrypts what is encrypted, with whichever key.
+// Decode decrypts what is encrypted, with whichever key.
 func (apiserverTarget) Decode(key string, stored []byte) (model.Object, error) {
 	if !bytes.HasPrefix(stored, []byte(encryptedPrefix)) {
 		return registry.Decode(key, stored)

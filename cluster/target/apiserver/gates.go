@@ -43,7 +43,6 @@ type clientGates struct {
 	values map[clientfeatures.Feature]bool
 }
 
-// Enabled implements features.Gates.
 func (g clientGates) Enabled(gate clientfeatures.Feature) bool {
 	if value, set := g.values[gate]; set {
 		return value

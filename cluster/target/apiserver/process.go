@@ -58,32 +58,25 @@ type allFeatures struct {
 	etcdfeature.FeatureSupportChecker
 }
 
-// Supports implements feature.FeatureSupportChecker.
-func (allFeatures) Supports(storage.Feature) bool { return true }
-
-// MarkUnsupported implements feature.FeatureSupportChecker.
+func (allFeatures) Supports(storage.Feature) bool   { return true }
 func (allFeatures) MarkUnsupported(storage.Feature) {}
 
 // asideSink keeps a sink's processing of a message out of the run that logs it.
 type asideSink struct{ logr.LogSink }
 
-// Info implements logr.LogSink.
 func (s asideSink) Info(level int, message string, keysAndValues ...any) {
 	sim.Aside(func() { s.LogSink.Info(level, message, keysAndValues...) })
 }
 
-// Error implements logr.LogSink.
 func (s asideSink) Error(err error, message string, keysAndValues ...any) {
 	sim.Aside(func() { s.LogSink.Error(err, message, keysAndValues...) })
 }
 
-// WithValues implements logr.LogSink.
 func (s asideSink) WithValues(keysAndValues ...any) (with logr.LogSink) {
 	sim.Aside(func() { with = asideSink{s.LogSink.WithValues(keysAndValues...)} })
 	return with
 }
 
-// WithName implements logr.LogSink.
 func (s asideSink) WithName(name string) (with logr.LogSink) {
 	sim.Aside(func() { with = asideSink{s.LogSink.WithName(name)} })
 	return with

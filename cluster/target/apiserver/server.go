@@ -36,7 +36,8 @@ const (
 	drainTimeout = 2 * 60 * time.Second
 )
 
-// server is one API server from the registry down. Its storage can be replaced.
+// server is one API server from the registry down. It implements target.Storage, and what a server
+// can do besides: target.Replacer, target.Counter and target.Windowed.
 type server struct {
 	config   target.ServerConfig
 	newCache NewCache
@@ -140,7 +141,6 @@ func (s *stack) stop() {
 	})
 }
 
-// Do implements target.API.
 func (s *server) Do(ctx context.Context, op *model.Operation, token string) (next string) {
 	serving := s.serving.Load()
 	serving.requests.Add(1)
@@ -148,13 +148,12 @@ func (s *server) Do(ctx context.Context, op *model.Operation, token string) (nex
 	return serving.Do(ctx, op, token)
 }
 
-// Watch implements target.API.
 func (s *server) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	return s.serving.Load().Watch(ctx, stream)
 }
 
-// ReplaceStorage implements target.Replacer. It does what the handler of custom resources
-// does when a CustomResourceDefinition changes.
+// ReplaceStorage does what the handler of custom resources does when a CustomResourceDefinition
+// changes.
 func (s *server) ReplaceStorage() error {
 	next, err := s.start()
 	if err != nil {
@@ -196,7 +195,7 @@ func (s *server) retire(old *stack) {
 	s.stacks = slices.DeleteFunc(s.stacks, func(other *stack) bool { return other == old })
 }
 
-// Watchers implements target.Counter. It counts those of all caches that are not stopped.
+// Watchers counts those of all caches that are not stopped.
 func (s *server) Watchers() (count int) {
 	s.mu.Lock()
 	stacks := slices.Clone(s.stacks)
@@ -210,10 +209,8 @@ func (s *server) Watchers() (count int) {
 	return count
 }
 
-// BreakWatch implements target.Server.
 func (s *server) BreakWatch(how faults.WatchEnd) { s.serving.Load().upstream.BreakWatches(how) }
 
-// Stop implements target.Server.
 func (s *server) Stop() {
 	s.stopping.Do(func() {
 		close(s.stopped)
@@ -235,7 +232,7 @@ type Window struct {
 	See func() (filling int, window model.Window)
 }
 
-// Window implements target.Windowed. A cache that is replaced counts as filled again.
+// Window counts a cache that is replaced as filled again.
 func (s *server) Window() (filling int, window model.Window, known bool) {
 	if !s.mu.TryLock() {
 		return 0, model.Window{}, false
@@ -277,13 +274,11 @@ func newUpstreamStorage(inner storage.Interface, injection *target.Injection, re
 	return upstreamStorage{upstream}
 }
 
-// GetCurrentResourceVersion implements storage.Interface.
 func (u upstreamStorage) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
 	u.Reached(ctx, faults.PointRevision)
 	return u.Upstream.GetCurrentResourceVersion(ctx)
 }
 
-// RequestWatchProgress implements storage.Interface.
 func (u upstreamStorage) RequestWatchProgress(ctx context.Context) error {
 	u.Reached(ctx, faults.PointProgress)
 	return u.Upstream.RequestWatchProgress(ctx)

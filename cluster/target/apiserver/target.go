@@ -61,27 +61,21 @@ func New(name string, release etcd.Release, newCache NewCache) target.Target {
 	return apiserverTarget{name: name, etcd: release, newCache: newCache}
 }
 
+// apiserverTarget implements target.Target and target.Logger.
 type apiserverTarget struct {
 	name     string
 	etcd     etcd.Release
 	newCache NewCache
 }
 
-// Name implements target.Target.
-func (t apiserverTarget) Name() string { return t.name }
-
-// Etcd implements target.Target.
+func (t apiserverTarget) Name() string       { return t.name }
 func (t apiserverTarget) Etcd() etcd.Release { return t.etcd }
+func (apiserverTarget) LogTo(w io.Writer)    { LogTo(w) }
 
-// LogTo implements target.Logger.
-func (apiserverTarget) LogTo(w io.Writer) { LogTo(w) }
-
-// Prefix implements target.Target.
 func (apiserverTarget) Prefix() string {
 	return registry.StoragePrefix + registry.ResourcePrefix + "/"
 }
 
-// Start implements target.Target.
 func (t apiserverTarget) Start(config target.ServerConfig) (target.Server, error) {
 	s, err := startServer(config, t.newCache)
 	if err != nil {
@@ -90,7 +84,6 @@ func (t apiserverTarget) Start(config target.ServerConfig) (target.Server, error
 	return s, nil
 }
 
-// NewInformer implements target.Target.
 func (apiserverTarget) NewInformer(api target.API, scope model.Scope, handle target.Handle) target.Informer {
 	return newInformer(api, scope, handle)
 }

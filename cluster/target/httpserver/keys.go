@@ -92,7 +92,6 @@ func (p kmsPlugin) reach(ctx context.Context) error {
 	return nil
 }
 
-// Status implements kms.Service.
 func (p kmsPlugin) Status(ctx context.Context) (*kms.StatusResponse, error) {
 	if err := p.reach(ctx); err != nil {
 		return nil, err
@@ -100,7 +99,6 @@ func (p kmsPlugin) Status(ctx context.Context) (*kms.StatusResponse, error) {
 	return &kms.StatusResponse{Version: "v2", Healthz: "ok", KeyID: p.keys.currentID()}, nil
 }
 
-// Encrypt implements kms.Service.
 func (p kmsPlugin) Encrypt(ctx context.Context, _ string, plain []byte) (*kms.EncryptResponse, error) {
 	if err := p.reach(ctx); err != nil {
 		return nil, err
@@ -113,7 +111,6 @@ func (p kmsPlugin) Encrypt(ctx context.Context, _ string, plain []byte) (*kms.En
 	return &kms.EncryptResponse{Ciphertext: sealed, KeyID: id}, nil
 }
 
-// Decrypt implements kms.Service.
 func (p kmsPlugin) Decrypt(ctx context.Context, _ string, request *kms.DecryptRequest) ([]byte, error) {
 	if err := p.reach(ctx); err != nil {
 		p.keys.missed.Add(1)

@@ -60,7 +60,6 @@ type pluginClient struct {
 	timeout time.Duration // per call
 }
 
-// Decrypt implements kms.Service.
 func (c pluginClient) Decrypt(ctx context.Context, uid string, request *kms.DecryptRequest) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -71,7 +70,6 @@ func (c pluginClient) Decrypt(ctx context.Context, uid string, request *kms.Decr
 	return answer.Plaintext, nil
 }
 
-// Encrypt implements kms.Service.
 func (c pluginClient) Encrypt(ctx context.Context, uid string, plain []byte) (*kms.EncryptResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -82,7 +80,6 @@ func (c pluginClient) Encrypt(ctx context.Context, uid string, plain []byte) (*k
 	return &kms.EncryptResponse{Ciphertext: answer.Ciphertext, KeyID: answer.KeyId, Annotations: answer.Annotations}, nil
 }
 
-// Status implements kms.Service.
 func (c pluginClient) Status(ctx context.Context) (*kms.StatusResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -71,6 +71,7 @@ func New(options Options) target.Servers {
 // NewKubernetes returns API servers with Kubernetes' own watch cache.
 func NewKubernetes() target.Servers { return New(Options{}) }
 
+// servers implements target.Servers.
 type servers struct {
 	Options
 	encryption Encryption
@@ -79,20 +80,16 @@ type servers struct {
 // Encryption returns the servers' encryption at rest.
 func (s *servers) Encryption() *Encryption { return &s.encryption }
 
-// Etcd implements target.Servers.
 func (*servers) Etcd() etcd.Release { return current.Release{} }
+func (*servers) Prefix() string     { return Prefix + "/" }
 
-// Prefix implements target.Servers.
-func (*servers) Prefix() string { return Prefix + "/" }
-
-// Decode implements target.Servers. How to read a value depends on the resource, so the object's
-// name is the key, and its value the decrypted stored value.
+// Decode cannot read a value without knowing its resource, so the object's name is the key, and its
+// value the decrypted stored value.
 func (*servers) Decode(key string, value []byte) (model.Object, error) {
 	plain, err := Decrypt(key, value)
 	return model.Object{Name: key, Value: string(plain)}, err
 }
 
-// Start implements target.Servers.
 func (s *servers) Start(config target.ServerConfig) (target.Server, error) {
 	own, err := s.options(config)
 	if err != nil {
@@ -116,7 +113,6 @@ type server struct {
 	begun   atomic.Bool // it serves, or never will
 }
 
-// Serve implements target.Web.
 func (s *server) Serve(listener net.Listener) {
 	if !s.begun.CompareAndSwap(false, true) {
 		return
@@ -129,10 +125,9 @@ func (s *server) Serve(listener net.Listener) {
 	}
 }
 
-// BreakWatch implements target.Server. Faults break these servers' watches in etcd instead.
+// BreakWatch does nothing: faults break these servers' watches in etcd instead.
 func (s *server) BreakWatch(faults.WatchEnd) {}
 
-// Stop implements target.Server.
 func (s *server) Stop() {
 	defer s.options.unplug()
 	s.stop()
@@ -294,7 +289,6 @@ type decorated struct {
 	decorator generic.StorageDecorator
 }
 
-// GetRESTOptions implements generic.RESTOptionsGetter.
 func (d decorated) GetRESTOptions(resource schema.GroupResource, example apiruntime.Object) (generic.RESTOptions, error) {
 	options, err := d.RESTOptionsGetter.GetRESTOptions(resource, example)
 	options.Decorator = d.decorator

@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// api serves the store as an API server would.
+// api serves the store as an API server would. It implements target.API.
 type api struct {
 	store   *Store
 	latency func() time.Duration
@@ -26,7 +26,6 @@ func (s *Store) API(latency func() time.Duration) target.API {
 	return &api{store: s, latency: latency}
 }
 
-// Do implements target.API.
 func (a *api) Do(ctx context.Context, op *model.Operation, token string) (next string) {
 	if !wait(ctx, a.latency()) {
 		op.Err, op.Message = model.Unknown, ctx.Err().Error()

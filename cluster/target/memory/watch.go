@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// watch is a cursor into the store's changes. It needs no goroutine, because Next
-// computes the next event on demand.
+// watch is a cursor into the store's changes. It needs no goroutine, because Next computes the next
+// event on demand. It implements target.Watch.
 type watch struct {
 	store      *Store
 	ctx        context.Context
@@ -24,7 +24,6 @@ type watch struct {
 	failed  bool          // an ERROR event was sent
 }
 
-// Watch implements target.API.
 func (a *api) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	if !wait(ctx, a.latency()) {
 		stream.Err, stream.Message = model.Unknown, ctx.Err().Error()
@@ -56,10 +55,8 @@ func (a *api) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	return w
 }
 
-// Stop implements target.Watch.
 func (w *watch) Stop() { w.cancel() }
 
-// Next implements target.Watch.
 func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 	var bookmark <-chan time.Time
 	if w.request.Bookmarks {

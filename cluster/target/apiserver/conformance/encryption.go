@@ -14,7 +14,6 @@ import (
 // encrypted is a target whose API servers encrypt what they store.
 type encrypted struct{ target.Target }
 
-// Start implements target.Target.
 func (e encrypted) Start(config target.ServerConfig) (target.Server, error) {
 	config.Tuning.Encryption = cmp.Or(config.Tuning.Encryption, target.EncryptionAES)
 	return e.Target.Start(config)

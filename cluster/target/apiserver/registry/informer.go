@@ -84,7 +84,7 @@ func requestedRV(options metav1.ListOptions) int64 {
 }
 
 // InformerWatch adapts a stream, which is polled with Next, to a watch with a result
-// channel. Its goroutine owns events.
+// channel. Its goroutine owns events. It implements watch.Interface.
 type InformerWatch struct {
 	inner    target.Watch
 	cancel   context.CancelFunc
@@ -100,10 +100,8 @@ func NewInformerWatch(inner target.Watch, cancel context.CancelFunc) *InformerWa
 	return w
 }
 
-// ResultChan implements watch.Interface.
 func (w *InformerWatch) ResultChan() <-chan watch.Event { return w.events }
 
-// Stop implements watch.Interface.
 func (w *InformerWatch) Stop() {
 	w.stopOnce.Do(func() {
 		close(w.stopped)

@@ -67,7 +67,6 @@ var listOptionsKind = schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptio
 // errStopped is the error of a request to a server that has been stopped.
 var errStopped = apierrors.NewServiceUnavailable("the server is shut down")
 
-// Do implements target.API.
 func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (next string) {
 	ctx, cancel := context.WithTimeout(OfClient(ctx), requestTimeout)
 	defer cancel()

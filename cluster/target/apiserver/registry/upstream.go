@@ -64,7 +64,6 @@ func isOfClient(ctx context.Context) bool { return ctx.Value(clientRequest{}) !=
 // Reached reports that the cache has reached a point, and blocks there if told to.
 func (u *Upstream) Reached(ctx context.Context, point string) { u.reached(ctx, point) }
 
-// GetList implements storage.Interface.
 func (u *Upstream) GetList(ctx context.Context, key string, options storage.ListOptions, list runtime.Object) error {
 	if isOfClient(ctx) {
 		return u.Interface.GetList(ctx, key, options, list)
@@ -87,7 +86,6 @@ func (u *Upstream) beginList(ctx context.Context) error {
 	return nil
 }
 
-// Watch implements storage.Interface.
 func (u *Upstream) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	if u.BeginsWithList != nil && u.BeginsWithList(options) {
 		if err := u.beginList(ctx); err != nil {
@@ -149,10 +147,8 @@ type upstreamWatch struct {
 	stop     context.CancelFunc
 }
 
-// ResultChan implements watch.Interface.
 func (w *upstreamWatch) ResultChan() <-chan watch.Event { return w.events }
 
-// Stop implements watch.Interface.
 func (w *upstreamWatch) Stop() {
 	w.stop()
 	w.inner.Stop()
@@ -234,7 +230,6 @@ type FaultyTransformer struct {
 	Injection *target.Injection
 }
 
-// TransformFromStorage implements value.Transformer.
 func (t FaultyTransformer) TransformFromStorage(ctx context.Context, data []byte, of value.Context) ([]byte, bool, error) {
 	if t.Injection.Transforming.Load() {
 		return nil, false, errTransform
@@ -249,7 +244,6 @@ type FaultyCodec struct {
 	Injection *target.Injection
 }
 
-// Decode implements runtime.Decoder.
 func (c FaultyCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	if c.Injection.Decoding.Load() {
 		return nil, nil, errDecode

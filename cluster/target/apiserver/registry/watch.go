@@ -15,8 +15,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Watch implements target.API. Like the HTTP handler it reports some errors, above all
-// an expired RV, with an ERROR event on an open stream.
+// Watch reports some errors, above all an expired RV, with an ERROR event on an open stream, like
+// the HTTP handler.
 func (h *Handler) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	w, err := h.watch(OfClient(ctx), stream)
 	if err != nil {
@@ -67,7 +67,7 @@ func (h *Handler) watch(ctx context.Context, stream *model.Stream) (target.Watch
 	return NewClientWatch(ctx, cancel, inner, stream), nil
 }
 
-// ClientWatch is a stream as the client sees it. It keeps the request's context,
+// ClientWatch is a stream as the client sees it, a target.Watch. It keeps the request's context,
 // because an API server stops a watch when its request ends.
 type ClientWatch struct {
 	ctx    context.Context
@@ -87,13 +87,11 @@ func NewClientWatch(ctx context.Context, cancel context.CancelFunc, inner watch.
 	return w
 }
 
-// Stop implements target.Watch.
 func (w *ClientWatch) Stop() {
 	w.cancel()
 	w.inner.Stop()
 }
 
-// Next implements target.Watch.
 func (w *ClientWatch) Next() (model.Event, model.CloseReason, bool) {
 	if event, ok := <-w.inner.ResultChan(); ok {
 		w.failed = w.failed || event.Type == watch.Error
