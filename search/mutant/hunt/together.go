@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
@@ -71,26 +72,21 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 
 // needed returns mutants with which a failing run still fails, while it passes without any single one of them, and what that
 // run says. It leaves out as many at once as it can.
-func needed(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (testedOutcome, error)) ([]mutant.Mutant, string, error) {
-	for size := len(some) / 2; size > 0; {
-		before := len(some)
-		for at := 0; at < len(some) && size < len(some); {
-			fewer := slices.Delete(slices.Clone(some), at, min(at+size, len(some)))
-			again, err := run(fewer)
-			if err != nil {
-				return nil, "", err
+func needed(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (testedOutcome, error)) (_ []mutant.Mutant, witness string, err error) {
+	some = faults.Minimise(some, faults.EveryItem, func(candidates [][]mutant.Mutant) int {
+		return slices.IndexFunc(candidates, func(fewer []mutant.Mutant) bool {
+			if len(fewer) == 0 || err != nil {
+				return false // it passes without any
 			}
-			if again.failed != 0 {
-				some, ran = fewer, again
-			} else {
-				at += size
+			var again testedOutcome
+			if again, err = run(fewer); err == nil && again.failed != 0 {
+				ran = again
+				return true
 			}
-		}
-		if size > 1 || len(some) == before {
-			size /= 2
-		}
-	}
-	return some, ran.witness, nil
+			return false
+		})
+	})
+	return some, ran.witness, err
 }
 
 // namesOf returns the mutants' names as mutant.Variable takes them, to be joined with commas.
