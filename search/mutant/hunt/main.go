@@ -9,23 +9,9 @@
 //
 // Every trial is written to --results as it ends, and is not repeated if it is there: an
 // interrupted hunt resumes. With --table the results become a table in Markdown, and with --curve a
-// picture. Other hunts:
-//
-//   - --use hunts in other code than that of go.mod. Mutants that do not apply to it are skipped.
-//   - --short hunts the mutants that have a budget, within it and in the runs that they name, and
-//     writes no table.
-//   - --half hunts only the tuned or the held-out ones. Every third mutant, by a hash of its name,
-//     is held out: nothing is tuned on it. Results are reported for both halves.
-//   - --in, which can be repeated, hunts in other runs, such as own, those that the mutant names,
-//     to find out where a bug shows sooner. It takes all flags of simrun that say what a run is.
-//   - --compare hunts with each strategy of schedules, and the table shows which finds what.
-//   - --probe counts how often runs without a bug reach the places of the edits; with --target, how
-//     many runs each edit makes other ones.
-//   - --target controlplane hunts those of Kubernetes' control plane, and --target http all others with clients of whole API servers.
-//   - --together hunts all those in the same runs.
-//   - --shrink shrinks failing runs that were found before.
-//   - --replays records failures, and replays each in a process of its own.
-//   - --suites runs the tests of the edited packages with each edit.
+// picture. Results are reported for the tuned and for the held-out mutants. The other flags are for
+// hunts in other runs or other code, and for measurements of mutants besides how soon they are
+// found; --help lists them.
 //
 // The exit code is 0 if every bug that should be found was, and no control failed; 1 if not; 2 if
 // the hunt was impossible.
@@ -113,17 +99,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it, in the runs that they name")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, shrink one failing run of each mutant that was found")
-	flags.BoolVar(&o.compare, "compare", false, "hunt with each strategy of schedules in turn")
+	flags.BoolVar(&o.compare, "compare", false, "hunt with each strategy of schedules in turn; the table shows which finds what")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit; with --target, how many of them the edit changes")
 	flags.StringVar(&o.target, "target", "", "hunt in the tests of a `target`: controlplane or operator, which have mutants of their own, or http")
 	flags.BoolVar(&o.together, "together", false, "with --target controlplane: switch all mutants on in the same runs, and find out which of them make a run fail")
-	flags.StringVar(&o.half, "half", "", "hunt only one `half` of the mutants: tuned or held-out")
-	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
+	flags.StringVar(&o.half, "half", "", "hunt only one `half` of the mutants: tuned, or held-out, on which nothing is tuned")
+	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any, to find out where a bug shows sooner; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
 	})
-	flags.Func("use", "hunt in another version, or in your own folder, of a `module`, as simrun does with that flag, with --results of its own; can be repeated", func(text string) error {
+	flags.Func("use", "hunt in another version, or in your own folder, of a `module`, as simrun does with that flag, with --results of its own; mutants that do not apply to it are skipped; can be repeated", func(text string) error {
 		use, err := selfbuild.ParseUses(text)
 		o.use = append(o.use, use...)
 		return err
