@@ -182,10 +182,8 @@ func testRequestsThatAreRefused(t *testing.T, f *fixture) {
 	f.do(model.TooLarge, model.Operation{Kind: model.List, RV: rv + 1000, Match: model.MatchExact})
 
 	require.NoError(t, f.member.Compact(f.context(), rv))
-	fresh := f.start(target.ServerConfig{})
-	op := &model.Operation{Kind: model.List, RV: rv - 1, Match: model.MatchExact}
-	fresh.Do(f.context(), op, "")
-	require.Equal(t, model.Expired, op.Err, op.Message)
+	f.server = f.start(target.ServerConfig{})
+	f.do(model.Expired, model.Operation{Kind: model.List, RV: rv - 1, Match: model.MatchExact})
 }
 
 func testAnOperationWhoseContextEndsIsUnknown(t *testing.T, f *fixture) {

@@ -169,13 +169,8 @@ func ourGoroutines() int {
 
 func testBreakWatchInitialisesTheCacheAgain(t *testing.T, f *fixture) {
 	rv := f.create(object("n", "a", "1")).RV
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(patience, cancel)
-	w := f.server.Watch(ctx, &model.Stream{RV: rv, Bookmarks: true, InitialEvents: true})
-	require.NotNil(t, w)
-	event, _, ok := w.Next()
-	require.True(t, ok)
-	require.Equal(t, model.Added, event.Type)
+	w := f.watch(model.Stream{RV: rv, Bookmarks: true, InitialEvents: true})
+	require.Equal(t, model.Added, f.next(w).Type)
 
 	f.server.BreakWatch(faults.WatchExpired)
 	require.Equal(t, model.ClosedByServer, end(w))
@@ -195,17 +190,13 @@ func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, f *fixture
 		t.Skip("an old release")
 	}
 	rv := f.create(object("n", "a", "1")).RV
-	old := f.server.Watch(f.context(), &model.Stream{RV: rv})
-	require.NotNil(t, old)
+	old := f.watch(model.Stream{RV: rv})
 	require.NoError(t, replacer.ReplaceStorage())
 	f.waitInitialised(f.server)
 
-	resumed := f.server.Watch(f.context(), &model.Stream{RV: rv})
-	require.NotNil(t, resumed)
+	resumed := f.watch(model.Stream{RV: rv})
 	rv = f.update(object("n", "a", "2")).RV
-	event, _, ok := resumed.Next()
-	require.True(t, ok)
-	require.Equal(t, rv, event.RV)
+	require.Equal(t, rv, f.next(resumed).RV)
 	require.Equal(t, model.ClosedByServer, end(old))
 	if counter, counts := f.server.(target.Counter); counts && counter.Watchers() != model.Uncounted {
 		require.Equal(t, 1, counter.Watchers())
@@ -252,12 +243,7 @@ func benchmarkUpdate(b *testing.B, f *fixture) {
 	w := f.server.Watch(b.Context(), &model.Stream{RV: 0, Bookmarks: true})
 	for b.Loop() {
 		rv := f.update(object("n", "a", time.Now().String())).RV
-		for {
-			event, _, ok := w.Next()
-			require.True(b, ok)
-			if event.RV == rv {
-				break
-			}
+		for f.next(w).RV != rv {
 		}
 	}
 }
