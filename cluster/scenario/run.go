@@ -16,22 +16,14 @@ import (
 
 // Options configure a run without changing its outcome.
 type Options struct {
-	// Record keeps the tape. RecordInto is memory for the tape that others can read
-	// during the run; nil for none.
-	Record     bool
-	RecordInto []byte
+	// Config says what is recorded, and where the run ends early. The spec decides the rest.
+	sim.Config
 	// Tape replaces the seed's schedule if it is not nil. A reduced run always follows
 	// a tape, without the default decisions at its end.
 	Tape []byte
-	// BreakAt, Trace and TraceRecords are passed to sim.Config.
-	BreakAt      uint64
-	Trace        bool
-	TraceRecords int
 	// Until ends the run at the last instant not later than this time since the start
 	// of the world and leaves all goroutines as they are; 0 for an orderly end.
 	Until time.Duration
-	// Stop is passed to sim.Config.
-	Stop bool
 	// Begun is called once the run has begun, while its world is still paused; it may be
 	// nil.
 	Begun func(*sim.World)
@@ -93,16 +85,14 @@ func newRun(spec Spec) (*Run, error) {
 
 // config returns the world's configuration from the start of the run.
 func (r *Run) config(options Options) sim.Config {
-	limits := r.Spec.Limits()
+	config := options.Config
+	config.Source, config.Schedule, config.Explore = r.Spec.source(options.Tape), r.Schedule, r.Spec.Explore.steering()
+	config.Network = cluster.Network(cluster.LatencyOf(r.Spec.Seed))
+	config.Limits = r.Spec.Limits()
 	if options.Until > 0 {
-		limits.Simulated = min(limits.Simulated, options.Until)
+		config.Limits.Simulated = min(config.Limits.Simulated, options.Until)
 	}
-	return sim.Config{
-		Source: r.Spec.source(options.Tape), Limits: limits, Schedule: r.Schedule, Explore: r.Spec.Explore.steering(),
-		Record: options.Record, RecordInto: options.RecordInto, Stop: options.Stop, BreakAt: options.BreakAt,
-		Trace: options.Trace, TraceRecords: options.TraceRecords,
-		Network: cluster.Network(cluster.LatencyOf(r.Spec.Seed)),
-	}
+	return config
 }
 
 const (

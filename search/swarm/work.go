@@ -166,10 +166,11 @@ func (w *worker) await(made *fork.Copy) (reply []byte, err error) {
 func (w *worker) options() scenario.Options {
 	job := w.job
 	options := scenario.Options{
-		Until: job.Until, BreakAt: job.BreakAt, Stop: job.Stop,
-		Record: job.Folder != "" || job.Details, Tape: job.Tape,
-		Trace: job.Trace != "" || job.Details || job.Folder != "", TraceRecords: job.traceRecords(),
-		Begun: w.begun,
+		Config: sim.Config{
+			Record: job.Folder != "" || job.Details, BreakAt: job.BreakAt, Stop: job.Stop,
+			Trace: job.Trace != "" || job.Details || job.Folder != "", TraceRecords: job.traceRecords(),
+		},
+		Tape: job.Tape, Until: job.Until, Begun: w.begun,
 	}
 	if job.Folder != "" {
 		options.RecordInto = w.tape
