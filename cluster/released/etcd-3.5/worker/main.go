@@ -8,8 +8,6 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-const name = "etcd-3.5"
-
 func main() {
-	swarm.WorkReleased(name, func() target.Target { return kubernetes.New(name, etcd35.Release{}) })
+	swarm.WorkReleased("etcd-3.5", func(name string) target.Target { return kubernetes.New(name, etcd35.Release{}) })
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-const name = "kubernetes-0.26"
-
 func main() {
-	swarm.WorkReleased(name, func() target.Target { return kubernetes.New(name, current.Release{}) })
+	swarm.WorkReleased("kubernetes-0.26", func(name string) target.Target { return kubernetes.New(name, current.Release{}) })
 }
