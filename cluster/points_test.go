@@ -29,6 +29,12 @@ func passing(ctx context.Context, p *points, process, point string) (took func()
 	}
 }
 
+// waits reports whether an operation still waits at its point.
+func waits(took func() (time.Duration, bool)) bool {
+	_, done := took()
+	return !done
+}
+
 func reached(s faults.Gate) bool {
 	select {
 	case <-s.Reached():
@@ -45,18 +51,14 @@ func TestAnOperationStopsAtItsPointUntilItIsReleased(t *testing.T) {
 		for _, other := range []struct{ process, point string }{
 			{"apiserver-0", faults.PointWatch}, {"apiserver-1", faults.PointList}, {"apiserver-0", faults.PointList},
 		} {
-			_, done := passing(t.Context(), p, other.process, other.point)()
-			require.True(t, done, "%v is not the second list of apiserver-0", other)
+			require.False(t, waits(passing(t.Context(), p, other.process, other.point)), "%v is not the second list of apiserver-0", other)
 			require.False(t, reached(stop))
 		}
 
 		second := passing(t.Context(), p, "apiserver-0", faults.PointList)
-		_, done := second()
-		require.False(t, done)
+		require.True(t, waits(second))
 		require.True(t, reached(stop))
-		third := passing(t.Context(), p, "apiserver-0", faults.PointList)
-		_, done = third()
-		require.True(t, done, "only one arrival is waited for")
+		require.False(t, waits(passing(t.Context(), p, "apiserver-0", faults.PointList)), "only one arrival is waited for")
 
 		stop.Release()
 		stop.Release()
@@ -80,11 +82,9 @@ func TestAnOperationIsNotHeldForEver(t *testing.T) {
 		p.arm(faults.PointWatch, "apiserver-0", 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		watch := passing(ctx, p, "apiserver-0", faults.PointWatch)
-		_, done = watch()
-		require.False(t, done)
+		require.True(t, waits(watch))
 		cancel()
-		_, done = watch()
-		require.True(t, done, "an operation whose context ends goes on")
+		require.False(t, waits(watch), "an operation whose context ends goes on")
 	})
 }
 
@@ -93,8 +93,7 @@ func TestAReleasedPointStopsNobody(t *testing.T) {
 		p := &points{}
 		stop := p.arm(faults.PointList, "apiserver-0", 1)
 		stop.Release()
-		_, done := passing(t.Context(), p, "apiserver-0", faults.PointList)()
-		require.True(t, done)
+		require.False(t, waits(passing(t.Context(), p, "apiserver-0", faults.PointList)))
 		require.False(t, reached(stop))
 	})
 }
@@ -104,15 +103,12 @@ func TestTwoFaultsMayWaitForOneArrival(t *testing.T) {
 		p := &points{}
 		one, other := p.arm(faults.PointList, "apiserver-0", 1), p.arm(faults.PointList, "apiserver-0", 1)
 		list := passing(t.Context(), p, "apiserver-0", faults.PointList)
-		_, done := list()
-		require.False(t, done)
+		require.True(t, waits(list))
 		require.True(t, reached(one))
 		require.True(t, reached(other))
 		other.Release()
-		_, done = list()
-		require.False(t, done)
+		require.True(t, waits(list))
 		one.Release()
-		_, done = list()
-		require.True(t, done)
+		require.False(t, waits(list))
 	})
 }

@@ -246,14 +246,13 @@ func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
 func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
 	var reason error
 	logger := zap.NewNop().WithOptions(zap.WithFatalHook(fatalHook{func(err error) { reason = err }}))
-	done := make(chan struct{})
 	survived := false
-	go func() {
-		defer close(done)
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		logger.Fatal("cannot go on", zap.Int("index", 3), zap.Error(errors.New("disk on fire")))
 		survived = true
-	}()
-	<-done
+	})
+	ended.Wait()
 	require.False(t, survived)
 	require.EqualError(t, reason, "cannot go on: disk on fire")
 
@@ -274,12 +273,9 @@ func TestAFullDiskIsNotTheFaultOfAMember(t *testing.T) {
 		settings, err := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0").embedded(newWatchRegister(nil))
 		require.NoError(t, err)
 		require.NoError(t, settings.ZapLoggerBuilder(settings))
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			settings.GetLogger().Fatal("cannot go on")
-		}()
-		<-done
+		var ended sync.WaitGroup
+		ended.Go(func() { settings.GetLogger().Fatal("cannot go on") })
+		ended.Wait()
 	})
 	require.True(t, result.DiskFull)
 }
@@ -335,13 +331,12 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 	require.Eventually(t, func() bool { return leads(members[to]) }, patience, time.Millisecond)
 	last := put(t, client, "/r/a", "2")
 
-	truth, err := Truth(CurrentRelease, []Era{{Dirs: dirs}}, "/r/", decodeRaw)
-	require.NoError(t, err)
+	truth := truthOf(t, dirs...)
 	require.Equal(t, last, truth.Revision)
 	require.Len(t, truth.Changes, 2)
 
 	// One member's folder is enough for a single-member cluster, but not for a majority
 	// of three.
-	_, err = Truth(CurrentRelease, []Era{{Dirs: []string{dirs[0], root, root}}}, "/r/", decodeRaw)
+	_, err := Truth(CurrentRelease, []Era{{Dirs: []string{dirs[0], root, root}}}, testPrefix, decodeRaw)
 	require.ErrorContains(t, err, "no majority")
 }

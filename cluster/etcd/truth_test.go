@@ -23,9 +23,9 @@ func decodeRaw(key string, value []byte) (model.Object, error) {
 	return model.Object{Name: key, Value: string(value)}, nil
 }
 
-// truthOf returns what the member with that folder committed.
-func truthOf(t require.TestingT, dir string) model.Truth {
-	truth, err := Truth(CurrentRelease, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
+// truthOf returns what the members with those folders committed.
+func truthOf(t require.TestingT, dirs ...string) model.Truth {
+	truth, err := Truth(CurrentRelease, []Era{{Dirs: dirs}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	return truth
 }
@@ -321,9 +321,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 }
 
 func TestTruthOfMembersThatNeverRan(t *testing.T) {
-	truth, err := Truth(CurrentRelease, []Era{{Dirs: []string{t.TempDir(), "missing"}}}, testPrefix, decodeRaw)
-	require.NoError(t, err)
-	require.Equal(t, model.Truth{Revision: 1}, truth)
+	require.Equal(t, model.Truth{Revision: 1}, truthOf(t, t.TempDir(), "missing"))
 }
 
 func TestReplayRefusesToGuess(t *testing.T) {
