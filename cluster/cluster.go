@@ -225,14 +225,6 @@ func (c *Cluster) store() *etcd.Store {
 	return nil
 }
 
-// starter starts members.
-func (c *Cluster) starter() func(etcd.Config) (etcd.Running, error) {
-	if store := c.store(); store != nil {
-		return store.Run
-	}
-	return etcd.Start
-}
-
 // Truth reads what the cluster committed from the members' logs. It must be called outside
 // of the simulation, when the run is over.
 func (c *Cluster) Truth() (model.Truth, error) {

@@ -59,10 +59,14 @@ func (m *Member) Start() error {
 		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
 	}
 	m.track(0)
+	start := etcd.Start
+	if store := m.cluster.store(); store != nil {
+		start = store.Run
+	}
 	var running etcd.Running
 	var err error
 	m.cluster.call("the start", process, func() {
-		running, err = m.cluster.starter()(m.settings(m.dir()))
+		running, err = start(m.settings(m.dir()))
 	})
 	if running == nil && err == nil {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", m.name, ErrState)

@@ -35,14 +35,6 @@ func (s Spec) SearchedWhole() *Exploration {
 	return e
 }
 
-// steering returns the part of the exploration that the world needs.
-func (e *Exploration) steering() *sim.Explore {
-	if e == nil {
-		return nil
-	}
-	return &e.Explore
-}
-
 // watch opens and closes the window on time. The window closes before the faults end,
 // because a goroutine may be delayed for seconds and no delay may outlast the faults.
 // If closed is not nil, it is called in a pause when the window closes.

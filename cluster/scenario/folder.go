@@ -172,10 +172,12 @@ func (r *Run) write(folder string, build Build, hash, report string) error {
 	}
 	history, decisions := absent(historyFile+traces.Zstd), absent(decisionsFile+traces.Zstd)
 	if r.History != nil {
-		history.write = r.writeHistory
+		history.write = func(w io.Writer) error {
+			return traces.WriteHistory(w, traces.Header{Seed: r.Spec.Seed, Target: r.Spec.Target}, r.History)
+		}
 	}
 	if r.Result.Trace != nil {
-		decisions.write = r.writeDecisions
+		decisions.write = func(w io.Writer) error { return sim.WriteDecisions(w, r.Result.Trace.Decisions()) }
 	}
 	return writeAll(folder, []file{
 		text(runFile, about), text(planFile, r.Plan.String()), {tapeFile + traces.Zstd, r.writeTape}, history, decisions,
@@ -201,14 +203,6 @@ func (r *Run) writeTape(w io.Writer) error {
 		decisions = sim.Trimmed(decisions)
 	}
 	return traces.WriteTape(w, traces.Tape{Seed: r.Spec.Seed, Decisions: decisions})
-}
-
-func (r *Run) writeHistory(w io.Writer) error {
-	return traces.WriteHistory(w, traces.Header{Seed: r.Spec.Seed, Target: r.Spec.Target}, r.History)
-}
-
-func (r *Run) writeDecisions(w io.Writer) error {
-	return sim.WriteDecisions(w, r.Result.Trace.Decisions())
 }
 
 // WriteVerdict adds the verdict and the report for people.

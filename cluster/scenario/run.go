@@ -86,7 +86,10 @@ func newRun(spec Spec) (*Run, error) {
 // config returns the world's configuration from the start of the run.
 func (r *Run) config(options Options) sim.Config {
 	config := options.Config
-	config.Source, config.Schedule, config.Explore = r.Spec.source(options.Tape), r.Schedule, r.Spec.Explore.steering()
+	config.Source, config.Schedule = r.Spec.source(options.Tape), r.Schedule
+	if r.Spec.Explore != nil {
+		config.Explore = &r.Spec.Explore.Explore
+	}
 	config.Network = cluster.Network(cluster.LatencyOf(r.Spec.Seed))
 	config.Limits = r.Spec.Limits()
 	if options.Until > 0 {

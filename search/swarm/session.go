@@ -205,11 +205,7 @@ func (v *visited) standing() Standing {
 }
 
 func (v *visited) answer(s Standing) {
-	line, err := json.Marshal(s)
-	if err == nil {
-		_, err = v.out.Write(append(line, '\n'))
-	}
-	if err != nil {
+	if err := json.NewEncoder(v.out).Encode(s); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitUnlimited)
 	}

@@ -67,14 +67,8 @@ var builtin = []resource{
 // SpecialDefaultResourcePrefixes. Tools that read etcd look for them there.
 var storedElsewhere = map[string]string{"nodes": "minions", "services": "services/specs", "ingresses.networking.k8s.io": "ingress"}
 
-// kind is the resource's kind.
-func (r resource) kind() string { return reflect.TypeOf(r.object).Elem().Name() }
-
-// singular is the resource's singular name.
-func (r resource) singular() string { return strings.ToLower(r.kind()) }
-
-// hasStatus reports whether the resource has a status subresource.
-func (r resource) hasStatus() bool { return statusOf(r.object).IsValid() }
+// singular is the resource's singular name: its kind in lower case.
+func (r resource) singular() string { return strings.ToLower(reflect.TypeOf(r.object).Elem().Name()) }
 
 // group is an API group with its resources, by version.
 type group struct {

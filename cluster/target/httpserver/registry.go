@@ -43,7 +43,7 @@ func (r resource) install(storages map[string]rest.Storage, getter generic.RESTO
 		return fmt.Errorf("storage of %s: %w", r.plural, err)
 	}
 	storages[r.plural] = store
-	if r.hasStatus() {
+	if statusOf(r.object).IsValid() {
 		status := *store
 		plan.ofStatus = true
 		status.UpdateStrategy = plan
