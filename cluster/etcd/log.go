@@ -2,8 +2,12 @@ package etcd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+
+	"go.uber.org/zap"
 )
 
 // LogEntry is one entry of a cluster's log, independent of etcd's releases.
@@ -27,6 +31,31 @@ type MemberLog struct {
 	// Commit is the highest index the member has recorded as committed. The member may
 	// know of more: it writes the record with the next entry.
 	Commit uint64
+}
+
+// ReadLog reads the write-ahead log of the member in a folder by functions of a release, whose type of
+// snapshots is S: whether there is a log, the snapshots that it names, and what follows one of them, or
+// the beginning for the zero value. The error of the last is gap if entries are missing.
+func ReadLog[S any](dir string, exists func(path string) bool, snapshots func(*zap.Logger, string) ([]S, error),
+	after func(path string, snapshot S) (MemberLog, error), gap error) (MemberLog, error) {
+	path := filepath.Join(dir, "member", "wal")
+	if !exists(path) {
+		return MemberLog{Dir: dir}, nil
+	}
+	var beginning S
+	log, err := after(path, beginning)
+	if errors.Is(err, gap) {
+		// Entries are missing in the middle: the member received a snapshot instead.
+		var named []S
+		if named, err = snapshots(zap.NewNop(), path); err == nil {
+			log, err = after(path, named[len(named)-1])
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("read the log of %s: %w", dir, err)
+	}
+	log.Dir = dir
+	return log, err
 }
 
 // last returns the index of the last entry, or of the snapshot if there is none.
