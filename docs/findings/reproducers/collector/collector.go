@@ -41,8 +41,7 @@ func Client(objects ...*metav1.PartialObjectMetadata) (*fakemetadata.FakeMetadat
 	client := fakemetadata.NewSimpleMetadataClient(known)
 	has := client.Resource(maps).Namespace(space).(fakemetadata.MetadataClient)
 	for _, o := range objects {
-		_, err := has.CreateFake(o, metav1.CreateOptions{})
-		rig.Must(err)
+		rig.Value(has.CreateFake(o, metav1.CreateOptions{}))
 	}
 	return client, has
 }
@@ -64,8 +63,7 @@ const collected = "collected"
 // Fate waits for an object to be collected, and returns whether it was.
 func Fate(objects metadata.ResourceInterface, name string) string {
 	_, gone := rig.Wait(10*time.Millisecond, patient, func() bool {
-		list, err := objects.List(context.Background(), metav1.ListOptions{})
-		rig.Must(err)
+		list := rig.Value(objects.List(context.Background(), metav1.ListOptions{}))
 		return !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name })
 	})
 	if gone {
@@ -116,8 +114,7 @@ func run(
 	ctx, cancel := context.WithCancel(context.Background())
 	started := make(chan struct{})
 	close(started)
-	collector, err := garbagecollector.NewGarbageCollector(ctx, kube, client, mapper{known}, nil, only{informed}, started)
-	rig.Must(err)
+	collector := rig.Value(garbagecollector.NewGarbageCollector(ctx, kube, client, mapper{known}, nil, only{informed}, started))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -51,8 +51,7 @@ func Cluster(nodes int, ready func(image string) time.Time) *fake.Clientset {
 	// What the API server, the scheduler and the kubelets do.
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		pod := action.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
-		node, err := daemonutil.GetTargetNodeName(pod)
-		rig.Must(err)
+		node := rig.Value(daemonutil.GetTargetNodeName(pod))
 		pod.Namespace, pod.Name = Space, fmt.Sprintf("%s-%d", Name, number.Add(1))
 		pod.UID, pod.CreationTimestamp, pod.Spec.NodeName = types.UID(pod.Name), metav1.Now().Rfc3339Copy(), node
 		rig.Must(tracker.Create(podResource, pod, Space))
@@ -90,8 +89,7 @@ func Cluster(nodes int, ready func(image string) time.Time) *fake.Clientset {
 // Run runs the controller until the context ends.
 func Run(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
 	apps, core := factory.Apps().V1(), factory.Core().V1()
-	controller, err := daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, flowcontrol.NewBackOff(time.Second, time.Minute))
-	rig.Must(err)
+	controller := rig.Value(daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, flowcontrol.NewBackOff(time.Second, time.Minute)))
 	factory.Start(ctx.Done())
 	go controller.Run(ctx, 1)
 }
@@ -107,8 +105,7 @@ func Start(client *fake.Clientset) (stop func()) {
 
 // Pods returns the pods that run an image and are ready.
 func Pods(client *fake.Clientset, image string) (running []corev1.Pod) {
-	list, err := client.CoreV1().Pods(Space).List(context.Background(), metav1.ListOptions{})
-	rig.Must(err)
+	list := rig.Value(client.CoreV1().Pods(Space).List(context.Background(), metav1.ListOptions{}))
 	for _, pod := range list.Items {
 		if pod.Spec.Containers[0].Image == image && pod.Status.Phase == corev1.PodRunning {
 			running = append(running, pod)

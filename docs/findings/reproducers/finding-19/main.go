@@ -30,8 +30,7 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "configmaps"})
 
 func main() {
-	maps, err := storage.NewREST(store.Options{Etcd: rig.StartEtcd()})
-	rig.Must(err)
+	maps := rig.Value(storage.NewREST(store.Options{Etcd: rig.StartEtcd()}))
 	newer, other := 0, 0
 	for range rounds {
 		if deletesNewer(maps) {
@@ -64,8 +63,7 @@ func deletesNewer(maps *storage.REST) bool {
 	})
 	both.Wait()
 	if updated != nil {
-		_, err := patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil })
-		rig.Must(err)
+		rig.Value(patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil }))
 	}
 	return updated == nil && changed != ""
 }
@@ -95,8 +93,7 @@ func deletesOther(maps *storage.REST) bool {
 	rig.Must(err)
 	_, _, err = maps.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
 	rig.Must(err)
-	_, err = patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil })
-	rig.Must(err)
+	rig.Value(patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil }))
 	return false
 }
 
@@ -105,8 +102,7 @@ func leave(maps *storage.REST) *core.ConfigMap {
 	create(maps)
 	_, _, err := maps.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
 	rig.Must(err)
-	o, err := maps.Get(ctx, name, &metav1.GetOptions{})
-	rig.Must(err)
+	o := rig.Value(maps.Get(ctx, name, &metav1.GetOptions{}))
 	return o.(*core.ConfigMap)
 }
 

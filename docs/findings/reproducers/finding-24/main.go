@@ -41,9 +41,7 @@ func main() {
 		member.Server.HardStop()
 	}
 	fmt.Println("two of three members have stopped")
-	if _, met := rig.Wait(time.Millisecond, time.Minute, func() bool { return refused.Load() > 0 }); !met {
-		rig.Must(fmt.Errorf("the remaining member has not detected for a minute that it has no leader"))
-	}
+	rig.Await(time.Millisecond, time.Minute, "the remaining member has not detected for a minute that it has no leader", func() bool { return refused.Load() > 0 })
 	watches, processor := refused.Load(), processorTime()
 	time.Sleep(*observed)
 	watches, processor = refused.Load()-watches, processorTime()-processor
@@ -64,13 +62,11 @@ func start(dir string) (members []*embed.Etcd) {
 		config := embed.NewConfig()
 		config.Name, config.Dir = fmt.Sprintf("m%d", i), filepath.Join(dir, fmt.Sprint(i))
 		config.LogLevel, config.UnsafeNoFsync = "fatal", true
-		own, err := url.Parse(fmt.Sprintf(peer, port))
-		rig.Must(err)
+		own := rig.Value(url.Parse(fmt.Sprintf(peer, port)))
 		config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*own}, []url.URL{*own}
 		config.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 		config.InitialCluster = strings.Join(cluster, ",")
-		member, err := embed.StartEtcd(config)
-		rig.Must(err)
+		member := rig.Value(embed.StartEtcd(config))
 		members = append(members, member)
 	}
 	for _, member := range members {

@@ -67,8 +67,7 @@ func (w workload) state(object runtime.Object) state {
 
 // cached returns the state in the controller's informer.
 func (w workload) cached(factory informers.SharedInformerFactory) state {
-	informer, err := factory.ForResource(w.resource)
-	rig.Must(err)
+	informer := rig.Value(factory.ForResource(w.resource))
 	object, err := informer.Lister().ByNamespace(space).Get(name)
 	if err != nil {
 		return state{}
@@ -78,8 +77,7 @@ func (w workload) cached(factory informers.SharedInformerFactory) state {
 
 // read returns the state in the API server.
 func (w workload) read(tracker clienttesting.ObjectTracker) state {
-	object, err := tracker.Get(w.resource, space, name)
-	rig.Must(err)
+	object := rig.Value(tracker.Get(w.resource, space, name))
 	return w.state(object)
 }
 

@@ -65,8 +65,7 @@ type workload struct {
 
 // cached returns the UID of the workload in the controller's informer.
 func (w workload) cached(factory informers.SharedInformerFactory) types.UID {
-	informer, err := factory.ForResource(w.resource)
-	rig.Must(err)
+	informer := rig.Value(factory.ForResource(w.resource))
 	object, err := informer.Lister().ByNamespace(space).Get(name)
 	if err != nil {
 		return ""
@@ -101,8 +100,7 @@ func (w workload) waits(replaces bool) time.Duration {
 		return false, nil, nil
 	})
 	client.PrependReactor("update", w.resource.Resource, func(action clienttesting.Action) (bool, runtime.Object, error) { // the fake accepts any UID
-		object, err := tracker.Get(w.resource, space, name)
-		rig.Must(err)
+		object := rig.Value(tracker.Get(w.resource, space, name))
 		if object.(metav1.Object).GetUID() != action.(clienttesting.UpdateAction).GetObject().(metav1.Object).GetUID() {
 			return true, nil, apierrors.NewConflict(w.resource.GroupResource(), name, fmt.Errorf("expected another UID"))
 		}
@@ -172,8 +170,7 @@ var jobs = workload{
 	},
 	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
 		scheduling := factory.Scheduling().V1beta1()
-		controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), scheduling.Workloads(), scheduling.PodGroups())
-		rig.Must(err)
+		controller := rig.Value(job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), scheduling.Workloads(), scheduling.PodGroups()))
 		factory.Start(ctx.Done())
 		go controller.Run(ctx, 1)
 	},

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -78,10 +77,8 @@ func (v variant) run(etcd string) bool {
 	held := &sync.RWMutex{}
 	options := store.Options{Etcd: etcd, Prefix: "/" + v.name}
 	budgets := fake.NewClientset().PolicyV1()
-	server, err := storage.NewStorage(lagging{options, held}, nil, nil, budgets, nil)
-	rig.Must(err)
-	other, err := storage.NewStorage(options, nil, nil, budgets, nil)
-	rig.Must(err)
+	server := rig.Value(storage.NewStorage(lagging{options, held}, nil, nil, budgets, nil))
+	other := rig.Value(storage.NewStorage(options, nil, nil, budgets, nil))
 
 	last := create(other)
 	if v.earlier {
@@ -138,16 +135,14 @@ func create(server storage.PodStorage) *core.Pod {
 	legacyscheme.Scheme.Default(sent)
 	pod := &core.Pod{}
 	rig.Must(legacyscheme.Scheme.Convert(sent, pod, nil))
-	created, err := server.Pod.Create(ctx, pod, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	rig.Must(err)
+	created := rig.Value(server.Pod.Create(ctx, pod, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
 	return created.(*core.Pod)
 }
 
 // begin binds the pod, as the scheduler does, and sets its phase, as the kubelet does.
 func begin(server storage.PodStorage, phase core.PodPhase) *core.Pod {
 	to := &core.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Target: core.ObjectReference{Kind: "Node", Name: "node"}}
-	_, err := server.Binding.Create(ctx, name, to, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Value(server.Binding.Create(ctx, name, to, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
 	status := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
 		pod := existing.DeepCopyObject().(*core.Pod)
 		pod.Status.Phase = phase
@@ -160,12 +155,10 @@ func begin(server storage.PodStorage, phase core.PodPhase) *core.Pod {
 
 // observe waits until a server's cache has a version of the pod.
 func observe(server storage.PodStorage, version *core.Pod) {
-	if !rig.Until(func() bool {
+	rig.Await(time.Millisecond, 10*time.Second, "the cache does not get the pod", func() bool {
 		list, err := server.Pod.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 		return err == nil && len(list.(*core.PodList).Items) == 1 && list.(*core.PodList).Items[0].ResourceVersion == version.ResourceVersion
-	}) {
-		rig.Must(errors.New("the cache does not get the pod"))
-	}
+	})
 }
 
 // lagging are the options of a server whose cache receives nothing while held is locked.

@@ -35,8 +35,7 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
 
 func main() {
-	pods, err := storage.NewStorage(store.Options{Etcd: rig.StartEtcd()}, nil, nil, nil, nil)
-	rig.Must(err)
+	pods := rig.Value(storage.NewStorage(store.Options{Etcd: rig.StartEtcd()}, nil, nil, nil, nil))
 	unseen, gone := 0, 0
 	for range rounds {
 		if isGone(pods, 0) {
@@ -52,8 +51,7 @@ func main() {
 
 // isGone deletes and binds a pod concurrently, and reports whether it was bound and is gone.
 func isGone(pods storage.PodStorage, webhook time.Duration) bool {
-	_, err := pods.Pod.Create(ctx, pod(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Value(pods.Pod.Create(ctx, pod(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
 	var deleted, bound error
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -70,7 +68,7 @@ func isGone(pods storage.PodStorage, webhook time.Duration) bool {
 	})
 	both.Wait()
 	rig.Must(deleted)
-	_, err = pods.Pod.Get(ctx, name, &metav1.GetOptions{})
+	_, err := pods.Pod.Get(ctx, name, &metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return bound == nil
 	}

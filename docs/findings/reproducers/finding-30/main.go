@@ -66,8 +66,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 		return true, set, tracker.Create(sets, set, space)
 	})
 	client.PrependReactor("list", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
-		list, err := tracker.List(sets, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), space)
-		rig.Must(err)
+		list := rig.Value(tracker.List(sets, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), space))
 		list.(*appsv1.ReplicaSetList).ResourceVersion = fmt.Sprint(revision.Load())
 		return true, list, nil
 	})
@@ -82,8 +81,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client)
-	rig.Must(err)
+	controller := rig.Value(deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	go controller.Run(ctx, 1)
@@ -96,15 +94,13 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 			},
 		},
 	}
-	_, err = client.AppsV1().Deployments(space).Create(ctx, d.DeepCopy(), metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(client.AppsV1().Deployments(space), d.DeepCopy())
 	rig.Until(func() bool { return len(setsOf(client)) == 1 })
 	if late == 0 {
 		rig.Until(func() bool { return len(factory.Apps().V1().ReplicaSets().Informer().GetStore().ListKeys()) == 1 })
 	}
 	d.Spec.Template.Spec.Containers[0].Image = "second"
-	_, err = client.AppsV1().Deployments(space).Update(ctx, d, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(client.AppsV1().Deployments(space).Update(ctx, d, metav1.UpdateOptions{}))
 	for deadline := time.Now().Add(lag / 2); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		sum := int32(0)
 		for _, set := range setsOf(client) {
@@ -116,9 +112,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 }
 
 func setsOf(client *fake.Clientset) []appsv1.ReplicaSet {
-	found, err := client.AppsV1().ReplicaSets(space).List(context.Background(), metav1.ListOptions{})
-	rig.Must(err)
-	return found.Items
+	return rig.Value(client.AppsV1().ReplicaSets(space).List(context.Background(), metav1.ListOptions{})).Items
 }
 
 // delayed forwards the events of a watch, each of them late.

@@ -63,14 +63,12 @@ func rollout(before int32) (time.Duration, bool) {
 	defer cancel()
 	client := fake.NewClientset(old, d)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client)
-	rig.Must(err)
+	controller := rig.Value(deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	go controller.Run(ctx, 1)
 	return rig.Wait(time.Millisecond, wait, func() bool {
-		sets, err := client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{})
-		rig.Must(err)
+		sets := rig.Value(client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{}))
 		return len(sets.Items) > 1
 	})
 }

@@ -37,8 +37,7 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	client := fake.NewClientset()
-	pods, err := storage.NewStorage(store.Options{Etcd: rig.StartEtcd()}, nil, nil, client.PolicyV1(), nil) // with the budgets of the client
-	rig.Must(err)
+	pods := rig.Value(storage.NewStorage(store.Options{Etcd: rig.StartEtcd()}, nil, nil, client.PolicyV1(), nil)) // with the budgets of the client
 	run(ctx, client)
 	control := evicted(pods, client, "unready", func(pod *corev1.Pod) { pod.Status.Conditions = nil })
 	relabelled := evicted(pods, client, "relabelled", func(pod *corev1.Pod) { pod.Labels = nil })
@@ -64,29 +63,25 @@ func evicted(pods storage.PodStorage, client *fake.Clientset, space string, chan
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: pod(space, last).Labels},
 	}}
-	_, err := budgets.Create(ctx, budget, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(budgets, budget)
 	for _, name := range []string{last, other} {
-		_, err := client.CoreV1().Pods(space).Create(ctx, pod(space, name), metav1.CreateOptions{})
-		rig.Must(err)
+		rig.Create(client.CoreV1().Pods(space), pod(space, name))
 	}
 	keep(ctx, pods, pod(space, last))
 	allowed := func() int32 {
-		budget, err = budgets.Get(ctx, name, metav1.GetOptions{})
-		rig.Must(err)
+		budget = rig.Value(budgets.Get(ctx, name, metav1.GetOptions{}))
 		return budget.Status.DisruptionsAllowed
 	}
 	rig.Until(func() bool { return allowed() == 1 })
 
 	changed := pod(space, other)
 	change(changed)
-	_, err = client.CoreV1().Pods(space).Update(ctx, changed, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(client.CoreV1().Pods(space).Update(ctx, changed, metav1.UpdateOptions{}))
 	after, _ := rig.Wait(time.Millisecond, wait, func() bool { return allowed() == 0 })
 	fmt.Printf("a pod is %s: after %v the budget counts %d healthy pods and allows %d disruptions\n",
 		space, after.Round(time.Millisecond), budget.Status.CurrentHealthy, budget.Status.DisruptionsAllowed)
 	eviction := &policy.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: last}}
-	_, err = pods.Eviction.Create(ctx, last, eviction, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	_, err := pods.Eviction.Create(ctx, last, eviction, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	if err != nil {
 		fmt.Printf("the eviction of the last ready pod is refused: %v\n", err)
 		return false
@@ -110,8 +105,7 @@ func pod(space, name string) *corev1.Pod {
 func keep(ctx context.Context, pods storage.PodStorage, pod *corev1.Pod) {
 	internal := &core.Pod{}
 	rig.Must(legacyscheme.Scheme.Convert(pod, internal, nil))
-	_, err := pods.Pod.Create(ctx, internal.DeepCopy(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	rig.Must(err)
-	_, _, err = pods.Status.Update(ctx, pod.Name, rest.DefaultUpdatedObjectInfo(internal), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	rig.Value(pods.Pod.Create(ctx, internal.DeepCopy(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
+	_, _, err := pods.Status.Update(ctx, pod.Name, rest.DefaultUpdatedObjectInfo(internal), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	rig.Must(err)
 }

@@ -21,16 +21,14 @@ const name = "a"
 func main() {
 	services := servicestore.New(store.Options{Etcd: rig.StartEtcd()}, servicestore.InMemory())
 	rig.Until(func() bool { return services.Storage.Storage.ReadinessCheck() == nil })
-	created, err := servicestore.Create(servicestore.Context, services, name)
-	rig.Must(err)
+	created := rig.Value(servicestore.Create(servicestore.Context, services, name))
 	before := created.ResourceVersion
 
 	open := follow(services, before)
-	updated, err := servicestore.Update(services, name, func(service *core.Service) {
+	updated := rig.Value(servicestore.Update(services, name, func(service *core.Service) {
 		service.Spec.Type, service.Spec.ExternalName = core.ServiceTypeExternalName, "example.org"
 		service.Spec.ClusterIP, service.Spec.ClusterIPs, service.Spec.IPFamilies, service.Spec.IPFamilyPolicy = "", nil, nil, nil
-	})
-	rig.Must(err)
+	}))
 	live := received(open)
 	later := received(follow(services, before))
 	read := servicestore.Get(services, name)
@@ -44,9 +42,7 @@ func main() {
 
 // follow watches Services from a resourceVersion.
 func follow(services *servicestorage.REST, resourceVersion string) watch.Interface {
-	w, err := services.Watch(servicestore.Context, &internalversion.ListOptions{ResourceVersion: resourceVersion})
-	rig.Must(err)
-	return w
+	return rig.Value(services.Watch(servicestore.Context, &internalversion.ListOptions{ResourceVersion: resourceVersion}))
 }
 
 // received returns the next object of a watch as a client receives it.

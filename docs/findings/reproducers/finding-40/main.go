@@ -76,8 +76,7 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 	began := time.Now()
 	run(last, creates)
 
-	status, err := client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{})
-	rig.Must(err)
+	status := rig.Value(client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{}))
 	replaced := len(daemons.Pods(client, "last"))
 	_, _, err = sets.Delete(ctx, daemons.Name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
 	rig.Must(err)
@@ -93,15 +92,13 @@ func create(sets *storage.REST, image string, annotations map[string]string) *ap
 	set.Annotations = annotations
 	legacyscheme.Scheme.Default(set)
 	rig.Must(legacyscheme.Scheme.Convert(set, internal, nil))
-	created, err := sets.Create(ctx, internal, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	rig.Must(err)
+	created := rig.Value(sets.Create(ctx, internal, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
 	return external(created)
 }
 
 // update changes the image of the DaemonSet in the API server's storage.
 func update(sets *storage.REST, image string) *appsv1.DaemonSet {
-	found, err := sets.Get(ctx, daemons.Name, &metav1.GetOptions{})
-	rig.Must(err)
+	found := rig.Value(sets.Get(ctx, daemons.Name, &metav1.GetOptions{}))
 	changed := found.DeepCopyObject().(*apps.DaemonSet)
 	changed.Spec.Template.Spec.Containers[0].Image = image
 	updated, _, err := sets.Update(ctx, daemons.Name, rest.DefaultUpdatedObjectInfo(changed), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
@@ -122,18 +119,14 @@ func orphan(client *fake.Clientset) {
 	rig.Must(client.AppsV1().DaemonSets(daemons.Space).Delete(ctx, daemons.Name, metav1.DeleteOptions{}))
 	time.Sleep(100 * time.Millisecond) // so that the controller knows
 	pods, revisions := client.CoreV1().Pods(daemons.Space), client.AppsV1().ControllerRevisions(daemons.Space)
-	owned, err := pods.List(ctx, metav1.ListOptions{})
-	rig.Must(err)
+	owned := rig.Value(pods.List(ctx, metav1.ListOptions{}))
 	for _, pod := range owned.Items {
 		pod.OwnerReferences = nil
-		_, err := pods.Update(ctx, &pod, metav1.UpdateOptions{})
-		rig.Must(err)
+		rig.Value(pods.Update(ctx, &pod, metav1.UpdateOptions{}))
 	}
-	recorded, err := revisions.List(ctx, metav1.ListOptions{})
-	rig.Must(err)
+	recorded := rig.Value(revisions.List(ctx, metav1.ListOptions{}))
 	for _, revision := range recorded.Items {
 		revision.OwnerReferences = nil
-		_, err := revisions.Update(ctx, &revision, metav1.UpdateOptions{})
-		rig.Must(err)
+		rig.Value(revisions.Update(ctx, &revision, metav1.UpdateOptions{}))
 	}
 }

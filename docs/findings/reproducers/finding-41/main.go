@@ -61,15 +61,13 @@ func rollout(what string, strategy appsv1.RollingUpdateDaemonSet, restart bool, 
 	defer func() { stop() }()
 	set := daemons.Set("old", strategy)
 	set.UID, set.Generation, set.Spec.MinReadySeconds = "set", 1, minReadySeconds
-	_, err := client.AppsV1().DaemonSets(daemons.Space).Create(context.Background(), set, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(client.AppsV1().DaemonSets(daemons.Space), set)
 	rig.Until(func() bool { return len(daemons.Pods(client, "old")) == nodes })
 	time.Sleep(time.Second) // so that the new pods are younger
 
 	set = daemons.Set("new", strategy)
 	set.UID, set.Generation, set.Spec.MinReadySeconds = "set", 2, minReadySeconds
-	_, err = client.AppsV1().DaemonSets(daemons.Space).Update(context.Background(), set, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(client.AppsV1().DaemonSets(daemons.Space).Update(context.Background(), set, metav1.UpdateOptions{}))
 	rig.Until(func() bool { return len(daemons.Pods(client, "new")) == 1 })
 	if restart {
 		stop()
@@ -87,8 +85,7 @@ func rollout(what string, strategy appsv1.RollingUpdateDaemonSet, restart bool, 
 	available := time.Since(newer[0].Status.Conditions[0].LastTransitionTime.Add(minReadySeconds * time.Second)).Round(time.Second)
 	fmt.Printf("%s: after %v there are %d old pods and %d new pod, which has been available for %v\n", what, took, len(older), len(newer), available)
 	older[0].ResourceVersion, older[0].Annotations = "touched", map[string]string{"touched": "true"}
-	_, err = client.CoreV1().Pods(daemons.Space).Update(context.Background(), &older[0], metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(client.CoreV1().Pods(daemons.Space).Update(context.Background(), &older[0], metav1.UpdateOptions{}))
 	rig.Until(func() bool { return len(daemons.Pods(client, "old")) < len(older) })
 	fmt.Printf("%s: after an update of any pod, %d of %d old pods left\n", what, len(daemons.Pods(client, "old")), len(older))
 	return false

@@ -82,14 +82,12 @@ func (v variant) run() bool {
 	steps[1]()
 	everywhere := func() bool { return len(daemons.Pods(client, "new")) == nodes }
 	took, done := rig.Wait(10*time.Millisecond, patient, everywhere)
-	set, err := client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{})
-	rig.Must(err)
+	set := rig.Value(client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{}))
 	output := fmt.Sprintf("%s: after %v, %d of %d nodes have a pod, and the status desires %d", v.what, took.Round(100*time.Millisecond),
 		len(daemons.Pods(client, "new")), nodes, set.Status.DesiredNumberScheduled)
 	if !done {
 		set.Annotations = map[string]string{"touched": "true"}
-		_, err = client.AppsV1().DaemonSets(daemons.Space).Update(ctx, set, metav1.UpdateOptions{})
-		rig.Must(err)
+		rig.Value(client.AppsV1().DaemonSets(daemons.Space).Update(ctx, set, metav1.UpdateOptions{}))
 		rig.Until(everywhere)
 		output += fmt.Sprintf("; once an annotation of the DaemonSet has changed, %d have one", len(daemons.Pods(client, "new")))
 	}
@@ -101,8 +99,7 @@ func (v variant) run() bool {
 func create(client *fake.Clientset, image string, selector map[string]string) {
 	set := daemons.Set(image, appsv1.RollingUpdateDaemonSet{MaxSurge: ptr.To(intstr.FromInt32(0)), MaxUnavailable: ptr.To(intstr.FromInt32(1))})
 	set.UID, set.Generation, set.Spec.Template.Spec.NodeSelector = types.UID(image), 1, selector
-	_, err := client.AppsV1().DaemonSets(daemons.Space).Create(ctx, set, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(client.AppsV1().DaemonSets(daemons.Space), set)
 }
 
 // remove deletes the DaemonSet, and, as the garbage collector does, its revision and its pods. The pod on the node goes on terminating.
@@ -116,16 +113,13 @@ func remove(client *fake.Clientset) {
 		}
 		now := metav1.Now()
 		pod.DeletionTimestamp, pod.ResourceVersion = &now, "terminating"
-		_, err := client.CoreV1().Pods(daemons.Space).Update(ctx, &pod, metav1.UpdateOptions{})
-		rig.Must(err)
+		rig.Value(client.CoreV1().Pods(daemons.Space).Update(ctx, &pod, metav1.UpdateOptions{}))
 	}
 }
 
 // change changes a node.
 func change(client *fake.Clientset, name string, by func(*corev1.Node)) {
-	found, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	rig.Must(err)
+	found := rig.Value(client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}))
 	by(found)
-	_, err = client.CoreV1().Nodes().Update(ctx, found, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(client.CoreV1().Nodes().Update(ctx, found, metav1.UpdateOptions{}))
 }

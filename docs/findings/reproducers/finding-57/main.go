@@ -56,8 +56,7 @@ func (v variant) run() (evicted int) {
 	})
 	watches := make(chan *watch.RaceFreeFakeWatcher, 2) // the second is that after the interruption
 	client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
-		changes, err := client.Tracker().Watch(corev1.SchemeGroupVersion.WithResource("pods"), space)
-		rig.Must(err)
+		changes := rig.Value(client.Tracker().Watch(corev1.SchemeGroupVersion.WithResource("pods"), space))
 		relayed := watch.NewRaceFreeFake()
 		watches <- relayed
 		go func() {
@@ -75,8 +74,7 @@ func (v variant) run() (evicted int) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := tainteviction.New(running, client, factory.Core().V1().Pods(), factory.Core().V1().Nodes(), "taint-eviction-controller")
-	rig.Must(err)
+	controller := rig.Value(tainteviction.New(running, client, factory.Core().V1().Pods(), factory.Core().V1().Nodes(), "taint-eviction-controller"))
 	factory.Start(running.Done())
 	factory.WaitForCacheSync(running.Done())
 	go controller.Run(running)
@@ -94,8 +92,7 @@ func (v variant) run() (evicted int) {
 	}
 	stalled.Store(false)
 	took, _ := rig.Wait(10*time.Millisecond, patient, func() bool {
-		left, err := pods.List(ctx, metav1.ListOptions{})
-		rig.Must(err)
+		left := rig.Value(pods.List(ctx, metav1.ListOptions{}))
 		evicted = count - len(left.Items)
 		return evicted == count
 	})
@@ -107,11 +104,10 @@ func name(i int) string { return fmt.Sprintf("db-%d", i) }
 
 // create creates a pod that tolerates a taint for a while.
 func create(client *fake.Clientset, i int, uid types.UID, node string) {
-	_, err := client.CoreV1().Pods(space).Create(ctx, &corev1.Pod{
+	rig.Create(client.CoreV1().Pods(space), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name(i), UID: uid},
 		Spec: corev1.PodSpec{NodeName: node, Tolerations: []corev1.Toleration{
 			{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(int64(tolerates.Seconds()))},
 		}},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
+	})
 }

@@ -24,9 +24,7 @@ var folder string
 
 // Folder creates an empty folder for the program's data.
 func Folder() string {
-	var err error
-	folder, err = os.MkdirTemp("", "finding-")
-	Must(err)
+	folder = Value(os.MkdirTemp("", "finding-"))
 	return folder
 }
 
@@ -44,8 +42,7 @@ func StartEtcd() string {
 	config.UnsafeNoFsync = true
 	local := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	config.ListenClientUrls, config.ListenPeerUrls = local, local
-	server, err := embed.StartEtcd(config)
-	Must(err)
+	server := Value(embed.StartEtcd(config))
 	select {
 	case <-server.Server.ReadyNotify():
 	case <-time.After(time.Minute):
@@ -56,15 +53,13 @@ func StartEtcd() string {
 
 // Client connects to an address.
 func Client(address string) *clientv3.Client {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + address}, Logger: zap.NewNop(), DialTimeout: 10 * time.Second})
-	Must(err)
+	client := Value(clientv3.New(clientv3.Config{Endpoints: []string{"http://" + address}, Logger: zap.NewNop(), DialTimeout: 10 * time.Second}))
 	return client
 }
 
 // Put writes a key and returns the revision of the change.
 func Put(client *clientv3.Client, key, value string) int64 {
-	response, err := client.Put(context.Background(), key, value)
-	Must(err)
+	response := Value(client.Put(context.Background(), key, value))
 	return response.Header.Revision
 }
 

@@ -12,14 +12,11 @@ import (
 
 // Metric returns a metric of the etcd at an address, summed over its labels.
 func Metric(address, name string) (sum float64) {
-	response, err := http.Get("http://" + address + "/metrics")
-	Must(err)
+	response := Value(http.Get("http://" + address + "/metrics"))
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	Must(err)
+	text := Value(io.ReadAll(response.Body))
 	for _, line := range regexp.MustCompile(`(?m)^`+name+`(\{.*\})? (.*)$`).FindAllStringSubmatch(string(text), -1) {
-		value, err := strconv.ParseFloat(line[2], 64)
-		Must(err)
+		value := Value(strconv.ParseFloat(line[2], 64))
 		sum += value
 	}
 	return sum

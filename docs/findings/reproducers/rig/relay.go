@@ -19,8 +19,7 @@ type Relay struct {
 
 // NewRelay listens at a free port of loopback.
 func NewRelay(server string) *Relay {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	Must(err)
+	listener := Value(net.Listen("tcp", "127.0.0.1:0"))
 	r := &Relay{Address: listener.Addr().String()}
 	go func() {
 		for {

@@ -37,8 +37,7 @@ var Context = genericrequest.WithRequestInfo(genericrequest.WithNamespace(contex
 
 // New returns the storage of Services with an allocator of cluster IPs. The allocator of node ports is in memory.
 func New(options store.Options, addresses ipallocator.Interface) *servicestorage.REST {
-	ports, err := portallocator.NewInMemory(*utilnet.ParsePortRangeOrDie("30000-32767"))
-	rig.Must(err)
+	ports := rig.Value(portallocator.NewInMemory(*utilnet.ParsePortRangeOrDie("30000-32767")))
 	families := map[core.IPFamily]ipallocator.Interface{core.IPv4Protocol: addresses}
 	services, _, _, err := servicestorage.NewREST(options, core.IPv4Protocol, families, ports, nil, nil, nil)
 	rig.Must(err)
@@ -81,9 +80,7 @@ func Get(services *servicestorage.REST, name string) *core.Service {
 func InMemory() ipallocator.Interface {
 	_, block, err := netutils.ParseCIDRSloppy("10.0.0.0/16")
 	rig.Must(err)
-	addresses, err := ipallocator.NewInMemory(block)
-	rig.Must(err)
-	return addresses
+	return rig.Value(ipallocator.NewInMemory(block))
 }
 
 // Allocation is the allocator of cluster IPs of API servers and their repair controllers, with IPAddresses in a fake client.
@@ -110,8 +107,7 @@ func StartAllocation(block string, size int) *Allocation {
 		return false, nil, nil
 	})
 	factory := informers.NewSharedInformerFactory(client, 0)
-	allocator, err := ipallocator.NewMetaAllocator(client.NetworkingV1(), factory.Networking().V1().ServiceCIDRs(), factory.Networking().V1().IPAddresses(), false, nil)
-	rig.Must(err)
+	allocator := rig.Value(ipallocator.NewMetaAllocator(client.NetworkingV1(), factory.Networking().V1().ServiceCIDRs(), factory.Networking().V1().IPAddresses(), false, nil))
 	factory.Start(context.Background().Done())
 	rig.Until(func() bool { return allocator.Free() == size })
 	a := &Allocation{allocator, client}

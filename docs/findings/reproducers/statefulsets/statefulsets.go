@@ -52,8 +52,7 @@ func Start() (c *Cluster, stop func()) {
 	watches := atomic.Int32{}
 	c.client.PrependReactor("*", "*", c.serve)
 	c.client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
-		from, err := c.client.Tracker().Watch(action.GetResource(), space)
-		rig.Must(err)
+		from := rig.Value(c.client.Tracker().Watch(action.GetResource(), space))
 		watches.Add(1)
 		return true, c.forward(from, action.GetResource().Resource), nil
 	})
@@ -133,10 +132,8 @@ func (c *Cluster) serve(action clienttesting.Action) (bool, runtime.Object, erro
 		rig.Must(tracker.Update(resource, object, space)) // so that the deletion has a resourceVersion of its own
 		return true, nil, tracker.Delete(resource, space, action.GetName())
 	case clienttesting.ListActionImpl:
-		list, err := tracker.List(resource, action.GetKind(), space)
-		rig.Must(err)
-		found, err := meta.ListAccessor(list)
-		rig.Must(err)
+		list := rig.Value(tracker.List(resource, action.GetKind(), space))
+		found := rig.Value(meta.ListAccessor(list))
 		found.SetResourceVersion(strconv.FormatInt(c.revision, 10))
 		return true, list, nil
 	}
@@ -156,15 +153,13 @@ func (c *Cluster) runPods() {
 }
 
 func (c *Cluster) pods() []corev1.Pod {
-	list, err := c.client.CoreV1().Pods(space).List(c.ctx, metav1.ListOptions{})
-	rig.Must(err)
-	return list.Items
+	return rig.Value(c.client.CoreV1().Pods(space).List(c.ctx, metav1.ListOptions{})).Items
 }
 
 // Create creates the StatefulSet, with the default history limit.
 func (c *Cluster) Create(partition int32, image string) {
 	labels := map[string]string{"app": name}
-	_, err := c.client.AppsV1().StatefulSets(space).Create(c.ctx, &appsv1.StatefulSet{
+	rig.Create(c.client.AppsV1().StatefulSets(space), &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, Generation: 1},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: ptr.To[int32](Replicas), Selector: &metav1.LabelSelector{MatchLabels: labels}, RevisionHistoryLimit: ptr.To[int32](10),
@@ -173,8 +168,7 @@ func (c *Cluster) Create(partition int32, image string) {
 				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
 			},
 		},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
+	})
 }
 
 // Change changes the image in the template.
@@ -190,9 +184,7 @@ func (c *Cluster) Change(image string) {
 
 // Set returns the StatefulSet.
 func (c *Cluster) Set() *appsv1.StatefulSet {
-	set, err := c.client.AppsV1().StatefulSets(space).Get(c.ctx, name, metav1.GetOptions{})
-	rig.Must(err)
-	return set
+	return rig.Value(c.client.AppsV1().StatefulSets(space).Get(c.ctx, name, metav1.GetOptions{}))
 }
 
 // Current returns the image of the revision that is the current one by the status, or "none" if the revision does not exist.
@@ -202,8 +194,7 @@ func (c *Cluster) Current() string {
 		return "none"
 	}
 	rig.Must(err)
-	set, err := statefulset.ApplyRevision(c.Set(), revision)
-	rig.Must(err)
+	set := rig.Value(statefulset.ApplyRevision(c.Set(), revision))
 	return set.Spec.Template.Spec.Containers[0].Image
 }
 
