@@ -1,5 +1,6 @@
 // Package api serves namespaces, pods, Services, EndpointSlices, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets,
-// Deployments, StatefulSets, ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP.
+// Deployments, StatefulSets, ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP. It also
+// runs kube-scheduler.
 package api
 
 import (
@@ -11,6 +12,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
@@ -58,13 +61,11 @@ func Directly(address string) string { return address }
 
 // Over runs an API server over an etcd. The informer of its admission connects to where through says, given the server's own address.
 func Over(over store.Options, through func(address string) string) *clientrest.Config {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	rig.Must(err)
+	listener := rig.Value(net.Listen("tcp", "127.0.0.1:0"))
 	client := &clientrest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
 	informing := &clientrest.Config{Host: "http://" + through(listener.Addr().String()), QPS: -1}
 	informed := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(informing), 0)
-	admission, err := lifecycle.NewLifecycle(sets.New[string]())
-	rig.Must(err)
+	admission := rig.Value(lifecycle.NewLifecycle(sets.New[string]()))
 	admission.SetExternalKubeClientSet(kubernetes.NewForConfigOrDie(client))
 	admission.SetExternalKubeInformerFactory(informed)
 
@@ -74,37 +75,26 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 	config.AdmissionControl = admission
 	config.OpenAPIV3Config = server.DefaultOpenAPIV3Config(describe, openapi.NewDefinitionNamer(legacyscheme.Scheme))
 	config.SkipOpenAPIInstallation = true
-	serving, err := config.Complete().New("api", server.NewEmptyDelegate())
-	rig.Must(err)
+	serving := rig.Value(config.Complete().New("api", server.NewEmptyDelegate()))
 
 	space, spaceStatus, finalize, err := namespaces.NewREST(over)
 	rig.Must(err)
-	pod, err := pods.NewStorage(over, nil, nil, nil, nil)
-	rig.Must(err)
-	node, err := nodes.NewStorage(over, kubelet.KubeletClientConfig{PreferredAddressTypes: []string{string(corev1.NodeInternalIP)}}, nil)
-	rig.Must(err)
+	pod := rig.Value(pods.NewStorage(over, nil, nil, nil, nil))
+	node := rig.Value(nodes.NewStorage(over, kubelet.KubeletClientConfig{PreferredAddressTypes: []string{string(corev1.NodeInternalIP)}}, nil))
 	volume, volumeStatus, err := volumes.NewREST(over)
 	rig.Must(err)
 	claim, claimStatus, err := claims.NewREST(over)
 	rig.Must(err)
-	account, err := accounts.NewREST(over, nil, nil, nil, 0, nil, nil, nil, nil, nil, false, 0)
-	rig.Must(err)
-	replicas, err := replicasets.NewStorage(over)
-	rig.Must(err)
-	deployment, err := deployments.NewStorage(over)
-	rig.Must(err)
-	stateful, err := statefulsets.NewStorage(over)
-	rig.Must(err)
-	revision, err := revisions.NewREST(over)
-	rig.Must(err)
-	job, err := jobs.NewStorage(over)
-	rig.Must(err)
+	account := rig.Value(accounts.NewREST(over, nil, nil, nil, 0, nil, nil, nil, nil, nil, false, 0))
+	replicas := rig.Value(replicasets.NewStorage(over))
+	deployment := rig.Value(deployments.NewStorage(over))
+	stateful := rig.Value(statefulsets.NewStorage(over))
+	revision := rig.Value(revisions.NewREST(over))
+	job := rig.Value(jobs.NewStorage(over))
 	cronJob, cronJobStatus, err := cronjobs.NewREST(over)
 	rig.Must(err)
-	lease, err := leases.NewREST(over)
-	rig.Must(err)
-	slice, err := slices.NewREST(over)
-	rig.Must(err)
+	lease := rig.Value(leases.NewREST(over))
+	slice := rig.Value(slices.NewREST(over))
 	core := group("", map[string]rest.Storage{
 		"namespaces": space, "namespaces/status": spaceStatus, "namespaces/finalize": finalize,
 		"pods": pod.Pod, "pods/status": pod.Status, "pods/binding": pod.Binding, "nodes": node.Node, "nodes/status": node.Status,
@@ -147,4 +137,15 @@ func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 		all[util.GetCanonicalTypeName(object)] = definition
 	}
 	return all
+}
+
+// Namespace creates a namespace.
+func Namespace(client kubernetes.Interface, name string) {
+	rig.Create(client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+// Node returns a node with room for some pods.
+func Node(name string) *corev1.Node {
+	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourcePods: resource.MustParse("10")}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all}}
 }

@@ -14,14 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/utils/ptr"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -57,8 +54,8 @@ func pending(binding error) (count int) {
 func isPlaced(binding error) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	c := &client{Clientset: fake.NewClientset(node()), binding: binding, asked: make(chan struct{}), end: make(chan struct{}), placed: make(chan struct{})}
-	run(ctx, c)
+	c := &client{Clientset: fake.NewClientset(api.Node("node")), binding: binding, asked: make(chan struct{}), end: make(chan struct{}), placed: make(chan struct{})}
+	api.Schedule(ctx, c, informers.NewSharedInformerFactory(c, 0))
 	c.create(pod(low, 0))
 	<-c.asked
 	c.create(pod(high, 1))
@@ -115,38 +112,17 @@ func (p pods) Delete(ctx context.Context, name string, options metav1.DeleteOpti
 	return p.PodInterface.Delete(ctx, name, options)
 }
 
-// run runs kube-scheduler with its default configuration.
-func run(ctx context.Context, client kubernetes.Interface) {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	s, err := scheduler.New(ctx, client, factory, nil, func(name string) events.EventRecorderLogger {
-		return broadcaster.NewRecorder(scheme.Scheme, name)
-	})
-	rig.Must(err)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	rig.Must(s.WaitForHandlersSync(ctx))
-	go s.Run(ctx)
-}
-
 func (c *client) create(pod *corev1.Pod) {
-	_, err := c.CoreV1().Pods(space).Create(context.Background(), pod, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(c.CoreV1().Pods(space), pod)
 }
 
 // bind applies a binding as an API server does.
 func (c *client) bind(to *corev1.Binding) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	found, err := c.Tracker().Get(pods, space, to.Name)
-	rig.Must(err)
+	found := rig.Value(c.Tracker().Get(pods, space, to.Name))
 	bound := found.(*corev1.Pod).DeepCopy()
 	bound.Spec.NodeName = to.Target.Name
 	rig.Must(c.Tracker().Update(pods, bound, space))
-}
-
-func node() *corev1.Node {
-	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all}}
 }
 
 // pod returns a pod that fills the node.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,10 +14,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
@@ -75,12 +71,10 @@ func (v variant) run(etcd string) int {
 		c.addNode(name)
 	}
 	c.place("first", claim)
-	first, err := c.pods().Get(ctx, "first", metav1.GetOptions{})
-	rig.Must(err)
+	first := rig.Value(c.pods().Get(ctx, "first", metav1.GetOptions{}))
 	v.do(c, first.Spec.NodeName)
 	refused := c.place("last", claim)
-	pods, err := c.pods().List(ctx, metav1.ListOptions{})
-	rig.Must(err)
+	pods := rig.Value(c.pods().List(ctx, metav1.ListOptions{}))
 	var placed []string
 	for _, pod := range pods.Items {
 		if len(pod.Spec.Volumes) > 0 && pod.Spec.NodeName != "" {
@@ -94,65 +88,33 @@ func (v variant) run(etcd string) int {
 	return len(placed)
 }
 
-// cluster is a client of an API server, and a fake one for resources that this does not serve, of which there are no objects.
-type cluster struct {
-	*fake.Clientset
-	server kubernetes.Interface
-}
-
-func (c *cluster) CoreV1() typed.CoreV1Interface {
-	return core{c.server.CoreV1(), c.Clientset.CoreV1()}
-}
-
-type core struct {
-	typed.CoreV1Interface
-	fake typed.CoreV1Interface
-}
-
-func (c core) Services(space string) typed.ServiceInterface { return c.fake.Services(space) }
-
-func (c core) ReplicationControllers(space string) typed.ReplicationControllerInterface {
-	return c.fake.ReplicationControllers(space)
-}
+type cluster struct{ kubernetes.Interface }
 
 // start runs an API server and kube-scheduler, with its default configuration, and creates the claim and its volume, which are bound.
 func start(etcd, prefix string) *cluster {
-	c := &cluster{fake.NewClientset(), kubernetes.NewForConfigOrDie(api.Over(store.Options{Etcd: etcd, Prefix: prefix}, api.Directly))}
-	_, err := c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	client := api.Partial(api.Over(store.Options{Etcd: etcd, Prefix: prefix}, api.Directly), fake.NewClientset())
+	c := &cluster{client}
+	api.Namespace(c, space)
 	modes, size := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	bound, err := c.CoreV1().PersistentVolumeClaims(space).Create(ctx, &corev1.PersistentVolumeClaim{
+	bound := rig.Create(c.CoreV1().PersistentVolumeClaims(space), &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: claim, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}, VolumeName: volume, StorageClassName: ptr.To(""),
 		},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
-	_, err = c.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: corev1.PersistentVolumeSpec{
+	})
+	rig.Create(c.CoreV1().PersistentVolumes(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: corev1.PersistentVolumeSpec{
 		AccessModes: modes, Capacity: size, ClaimRef: &corev1.ObjectReference{Namespace: space, Name: claim, UID: bound.UID},
 		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: volume}},
-	}}, metav1.CreateOptions{})
-	rig.Must(err)
+	}})
 
-	factory := informers.NewSharedInformerFactory(c, 0)
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: c.EventsV1()})
-	s, err := scheduler.New(ctx, c, factory, nil, func(name string) events.EventRecorderLogger { return broadcaster.NewRecorder(scheme.Scheme, name) })
-	rig.Must(err)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	rig.Must(s.WaitForHandlersSync(ctx))
-	go s.Run(ctx)
+	api.Schedule(ctx, client, informers.NewSharedInformerFactory(client, 0))
 	return c
 }
 
 func (c *cluster) pods() typed.PodInterface { return c.CoreV1().Pods(space) }
 
 func (c *cluster) addNode(name string) {
-	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourcePods: resource.MustParse("10")}
-	_, err := c.CoreV1().Nodes().Create(ctx, &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(c.CoreV1().Nodes(), api.Node(name))
 	time.Sleep(settled)
 }
 
@@ -174,20 +136,16 @@ func (c *cluster) place(name, claim string) (refused string) {
 		source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}
 		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: source}}
 	}
-	_, err := c.pods().Create(ctx, pod, metav1.CreateOptions{})
-	rig.Must(err)
-	if !rig.Until(func() bool {
-		pod, err = c.pods().Get(ctx, name, metav1.GetOptions{})
-		rig.Must(err)
+	rig.Create(c.pods(), pod)
+	rig.Await(time.Millisecond, 10*time.Second, "the scheduler neither places nor refuses the pod "+name, func() bool {
+		pod := rig.Value(c.pods().Get(ctx, name, metav1.GetOptions{}))
 		for _, condition := range pod.Status.Conditions {
 			if condition.Reason == corev1.PodReasonUnschedulable {
 				refused, _, _ = strings.Cut(condition.Message, ". preemption:")
 			}
 		}
 		return pod.Spec.NodeName != "" || refused != ""
-	}) {
-		rig.Must(errors.New("the scheduler neither places nor refuses the pod " + name))
-	}
+	})
 	time.Sleep(settled)
 	return refused
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,11 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
@@ -72,13 +68,8 @@ func (v variant) run(etcd string) bool {
 	first := rig.NewRelay(strings.TrimPrefix(config.Host, "http://"))
 	c := &cluster{config: config, user: kubernetes.NewForConfigOrDie(config)}
 	c.informing.Store(first.Address)
-	_, err := c.user.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
-	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}
-	_, err = c.user.CoreV1().Nodes().Create(ctx, &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: node}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(c.user, space)
+	rig.Create(c.user.CoreV1().Nodes(), api.Node(node))
 	interrupt := func() {}
 	if v.down {
 		interrupt = first.Down
@@ -93,12 +84,10 @@ func (v variant) run(etcd string) bool {
 		c.informing.Store(strings.TrimPrefix(api.Over(over, api.Directly).Host, "http://"))
 	}
 	c.place(v.second)
-	if !rig.Until(func() bool {
+	rig.Await(time.Millisecond, 10*time.Second, "the scheduler does not observe the second pod on a node", func() bool {
 		pod, err := observed.Pods(space).Get(v.second)
 		return err == nil && pod.Spec.NodeName != ""
-	}) {
-		rig.Must(errors.New("the scheduler does not observe the second pod on a node"))
-	}
+	})
 	if v.node == "" {
 		c.remove(v.second)
 	}
@@ -134,66 +123,31 @@ func (c *cluster) schedule(interrupt func()) (pods listers.PodLister, stop func(
 	informing.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, c.informing.Load().(string))
 	}
-	direct.Wrap(func(inner http.RoundTripper) http.RoundTripper { return binding{inner, sync.OnceFunc(interrupt)} })
-	factory := scheduler.NewInformerFactory(partial{fake.NewClientset(), kubernetes.NewForConfigOrDie(&informing)}, 0, nil)
-	client := partial{fake.NewClientset(), kubernetes.NewForConfigOrDie(&direct)}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	s, err := scheduler.New(ctx, client, factory, nil, func(name string) events.EventRecorderLogger { return broadcaster.NewRecorder(scheme.Scheme, name) })
-	rig.Must(err)
+	once := sync.OnceFunc(interrupt)
+	direct.Wrap(rig.Before(func(request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/binding") {
+			once()
+		}
+	}))
+	factory := scheduler.NewInformerFactory(api.Partial(&informing, fake.NewClientset()), 0, nil)
 	pods = factory.Core().V1().Pods().Lister()
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	rig.Must(s.WaitForHandlersSync(ctx))
-	go s.Run(ctx)
+	api.Schedule(ctx, api.Partial(&direct, fake.NewClientset()), factory)
 	return pods, stop
-}
-
-type binding struct {
-	http.RoundTripper
-	interrupt func()
-}
-
-func (b binding) RoundTrip(request *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(request.URL.Path, "/binding") {
-		b.interrupt()
-	}
-	return b.RoundTripper.RoundTrip(request)
-}
-
-// partial is a client of the API server, and a fake one for resources that this does not serve, of which there are no objects.
-type partial struct {
-	*fake.Clientset
-	server kubernetes.Interface
-}
-
-func (p partial) CoreV1() typed.CoreV1Interface { return core{p.server.CoreV1(), p.Clientset.CoreV1()} }
-
-type core struct {
-	typed.CoreV1Interface
-	fake typed.CoreV1Interface
-}
-
-func (c core) Services(space string) typed.ServiceInterface { return c.fake.Services(space) }
-
-func (c core) ReplicationControllers(space string) typed.ReplicationControllerInterface {
-	return c.fake.ReplicationControllers(space)
 }
 
 // create creates a pod that requests CPUs, on a node or, without one, for the scheduler.
 func (c *cluster) create(name, cpus, node string, priority int32) {
 	requests := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpus)}}
-	_, err := c.user.CoreV1().Pods(space).Create(ctx, &corev1.Pod{
+	rig.Create(c.user.CoreV1().Pods(space), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.PodSpec{NodeName: node, Priority: &priority, Containers: []corev1.Container{{Name: "c", Image: "image", Resources: requests}}},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
+	})
 }
 
 // remove has a pod fail, as a kubelet that refuses it does, and deletes it, as the StatefulSet controller does then. That needs no grace period.
 func (c *cluster) remove(name string) {
 	failed := []byte(`{"status":{"phase":"Failed","reason":"OutOfcpu"}}`)
-	_, err := c.user.CoreV1().Pods(space).Patch(ctx, name, "application/merge-patch+json", failed, metav1.PatchOptions{}, "status")
-	rig.Must(err)
+	rig.Value(c.user.CoreV1().Pods(space).Patch(ctx, name, "application/merge-patch+json", failed, metav1.PatchOptions{}, "status"))
 	rig.Must(c.user.CoreV1().Pods(space).Delete(ctx, name, metav1.DeleteOptions{}))
 }
 
@@ -207,8 +161,7 @@ func (c *cluster) place(name string) {
 // placed is like place, and returns what the scheduler says if the pod stays pending.
 func (c *cluster) placed(name string) (why string, placed bool) {
 	_, placed = rig.Wait(10*time.Millisecond, patient, func() bool {
-		pod, err := c.user.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
-		rig.Must(err)
+		pod := rig.Value(c.user.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{}))
 		for _, condition := range pod.Status.Conditions {
 			why, _, _ = strings.Cut(condition.Message, ". ")
 		}

@@ -19,11 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedapps "k8s.io/client-go/kubernetes/typed/apps/v1"
-	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
 	"k8s.io/kubernetes/pkg/controller/volume/ephemeral"
@@ -70,21 +66,22 @@ func main() {
 	}
 	config := api.Start()
 	classes := fake.NewClientset(class(late, storagev1.VolumeBindingWaitForFirstConsumer), class(immediate, storagev1.VolumeBindingImmediate))
-	client := partial{classes, kubernetes.NewForConfigOrDie(config)}
-	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}
-	_, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all}}, metav1.CreateOptions{})
-	rig.Must(err)
-	before := map[string]func(){}
+	client := api.Partial(config, classes)
+	rig.Create(client.CoreV1().Nodes(), api.Node("node"))
+	before := map[string]func(){} // what is done before the binding of a pod, by namespace
 	for _, v := range variants {
-		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.space}}, metav1.CreateOptions{})
-		rig.Must(err)
+		api.Namespace(client, v.space)
 		if v.when == binding {
 			before[v.space] = sync.OnceFunc(func() { v.remove(client) })
 		}
 	}
-	held := rest.CopyConfig(config)
-	held.Wrap(func(inner http.RoundTripper) http.RoundTripper { return holding{inner, before} })
-	control(client, partial{classes, kubernetes.NewForConfigOrDie(held)})
+	held := rest.CopyConfig(config) // a slow network holds bindings back while that is done
+	held.Wrap(rig.Before(func(request *http.Request) {
+		if path := strings.Split(request.URL.Path, "/"); path[len(path)-1] == "binding" && before[path[4]] != nil {
+			before[path[4]]()
+		}
+	}))
+	control(client, api.Partial(held, classes))
 	collector.Over(config)
 	go storage(client)
 	rig.Variants("a pod waits on its node for a claim that waits for a pod", variants, func(v variant) (string, bool, bool) {
@@ -96,61 +93,20 @@ func class(name string, mode storagev1.VolumeBindingMode) *storagev1.StorageClas
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
 }
 
-// partial is a client of the API server, and a fake one for resources that this does not serve.
-type partial struct {
-	*fake.Clientset
-	server kubernetes.Interface
-}
-
-func (p partial) CoreV1() typed.CoreV1Interface     { return core{p.server.CoreV1(), p.Clientset.CoreV1()} }
-func (p partial) AppsV1() typedapps.AppsV1Interface { return p.server.AppsV1() }
-
-type core struct {
-	typed.CoreV1Interface
-	fake typed.CoreV1Interface
-}
-
-func (c core) Services(space string) typed.ServiceInterface { return c.fake.Services(space) }
-func (c core) ReplicationControllers(space string) typed.ReplicationControllerInterface {
-	return c.fake.ReplicationControllers(space)
-}
-
-// holding holds the binding of a pod back, as a slow network does, while something is done before it, which depends on the namespace.
-type holding struct {
-	http.RoundTripper
-	before map[string]func()
-}
-
-func (h holding) RoundTrip(request *http.Request) (*http.Response, error) {
-	if path := strings.Split(request.URL.Path, "/"); path[len(path)-1] == "binding" && h.before[path[4]] != nil {
-		h.before[path[4]]()
-	}
-	return h.RoundTripper.RoundTrip(request)
-}
-
 // control runs kube-scheduler, with its default configuration and a client of its own, and the controllers of StatefulSets, ephemeral volumes, volumes, and the
 // protection of claims. The latter also adds the finalizer to claims, for which an API server has admission.
 func control(client, binding kubernetes.Interface) {
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	core, apps := factory.Core().V1(), factory.Apps().V1()
 	pods, claims := core.Pods(), core.PersistentVolumeClaims()
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	s, err := scheduler.New(ctx, binding, factory, nil, func(name string) events.EventRecorderLogger { return broadcaster.NewRecorder(scheme.Scheme, name) })
-	rig.Must(err)
 	sets := statefulset.NewStatefulSetController(ctx, pods, apps.StatefulSets(), claims, apps.ControllerRevisions(), client)
-	protection, err := pvcprotection.NewPVCProtectionController(klog.Background(), claims, pods, client)
-	rig.Must(err)
-	ephemeral, err := ephemeral.NewController(ctx, client, pods, claims)
-	rig.Must(err)
-	volumes, err := persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
+	protection := rig.Value(pvcprotection.NewPVCProtectionController(klog.Background(), claims, pods, client))
+	ephemeral := rig.Value(ephemeral.NewController(ctx, client, pods, claims))
+	volumes := rig.Value(persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
 		KubeClient: client, SyncPeriod: resync, EnableDynamicProvisioning: true, VolumeInformer: core.PersistentVolumes(), ClaimInformer: claims,
 		ClassInformer: factory.Storage().V1().StorageClasses(), PodInformer: pods, NodeInformer: core.Nodes(),
-	})
-	rig.Must(err)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	rig.Must(s.WaitForHandlersSync(ctx))
-	go s.Run(ctx)
+	}))
+	api.Schedule(ctx, binding, factory)
 	go sets.Run(ctx, 1)
 	go protection.Run(ctx, 1)
 	go ephemeral.Run(ctx, 1)
@@ -161,10 +117,8 @@ func control(client, binding kubernetes.Interface) {
 func storage(client kubernetes.Interface) {
 	core, since := client.CoreV1(), map[types.UID]time.Time{}
 	for ; ; time.Sleep(50 * time.Millisecond) {
-		pods, err := core.Pods("").List(ctx, metav1.ListOptions{}) // before the claims, so that these are as of when a pod is on a node, or later
-		rig.Must(err)
-		claims, err := core.PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
-		rig.Must(err)
+		pods := rig.Value(core.Pods("").List(ctx, metav1.ListOptions{})) // before the claims, so that these are as of when a pod is on a node, or later
+		claims := rig.Value(core.PersistentVolumeClaims("").List(ctx, metav1.ListOptions{}))
 		usable := map[string]bool{}
 		for _, claim := range claims.Items {
 			usable[claim.Namespace+claim.Name] = claim.Status.Phase == corev1.ClaimBound
@@ -237,15 +191,14 @@ func (v variant) create(client kubernetes.Interface) {
 		}
 	}
 	template := &corev1.PersistentVolumeClaimTemplate{Spec: spec(scratch)}
-	_, err := client.AppsV1().StatefulSets(v.space).Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.StatefulSetSpec{
+	rig.Create(client.AppsV1().StatefulSets(v.space), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.StatefulSetSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "c", Image: "image"}},
 			Volumes:    []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: template}}}},
 		}},
 		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: spec(data)}},
-	}}, metav1.CreateOptions{})
-	rig.Must(err)
+	}})
 }
 
 // get returns a claim, or an empty one if there is none.
@@ -261,16 +214,12 @@ func (v variant) get(client kubernetes.Interface, name string) *corev1.Persisten
 func (v variant) remove(client kubernetes.Interface) {
 	uid := v.get(client, v.claim).UID
 	rig.Must(client.CoreV1().PersistentVolumeClaims(v.space).Delete(ctx, v.claim, metav1.DeleteOptions{}))
-	if !rig.Until(func() bool { return v.get(client, v.claim).UID != uid }) {
-		rig.Must(fmt.Errorf("the claim does not go: %v", v))
-	}
+	rig.Await(time.Millisecond, 10*time.Second, "the claim does not go: "+v.String(), func() bool { return v.get(client, v.claim).UID != uid })
 }
 
 // starts waits until the pod is on a node, and then until it has started, and reports whether it has.
 func (v variant) starts(client kubernetes.Interface) (took time.Duration, met bool) {
-	if _, placed := rig.Wait(50*time.Millisecond, time.Minute, func() bool { return v.pod(client).Spec.NodeName != "" }); !placed {
-		rig.Must(fmt.Errorf("the pod is not placed: %v", v))
-	}
+	rig.Await(50*time.Millisecond, time.Minute, "the pod is not placed: "+v.String(), func() bool { return v.pod(client).Spec.NodeName != "" })
 	return rig.Wait(50*time.Millisecond, patient, func() bool { return v.pod(client).Status.Phase == corev1.PodRunning })
 }
 
