@@ -4,32 +4,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	"k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
-	"k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	names "k8s.io/apiserver/pkg/endpoints/openapi"
-	"k8s.io/apiserver/pkg/server"
-	serveroptions "k8s.io/apiserver/pkg/server/options"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/util/compatibility"
-	clientrest "k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
 const (
@@ -69,25 +56,24 @@ func (v variant) String() string {
 func (v variant) run(etcd string) (left int) {
 	clients := make([]*clientset.Clientset, v.servers)
 	for i := range clients {
-		clients[i] = v.start(etcd)
+		config := store.Custom(store.Options{Etcd: etcd, Prefix: "/" + v.String()}, 1, func() { time.Sleep(v.lag) })
+		clients[i] = clientset.NewForConfigOrDie(config)
 	}
 	definitions := clients[0].ApiextensionsV1().CustomResourceDefinitions()
-	all(func(name string) {
-		create(clients[0], name)
+	all(func(group string) {
+		store.Define(clients[0], group)
 		for _, client := range clients {
-			if v.used && !rig.Until(func() bool {
-				return client.Discovery().RESTClient().Get().AbsPath("/apis", name+".example.com", "v1", "things").Do(ctx).Error() == nil
-			}) {
-				rig.Must(errors.New("instances cannot be listed"))
+			if v.used {
+				rig.Await(time.Millisecond, 10*time.Second, "instances cannot be listed", func() bool {
+					return client.Discovery().RESTClient().Get().AbsPath("/apis", group, "v1", "things").Do(ctx).Error() == nil
+				})
 			}
 		}
 	})
 	remaining := func() []apiextensionsv1.CustomResourceDefinition {
-		list, err := definitions.List(ctx, metav1.ListOptions{})
-		rig.Must(err)
-		return list.Items
+		return rig.Value(definitions.List(ctx, metav1.ListOptions{})).Items
 	}
-	all(func(name string) { rig.Must(definitions.Delete(ctx, full(name), metav1.DeleteOptions{})) })
+	all(func(group string) { rig.Must(definitions.Delete(ctx, "things."+group, metav1.DeleteOptions{})) })
 	// settle waits until no definition is left, or nobody has written any for a while.
 	settle := func() []apiextensionsv1.CustomResourceDefinition {
 		var left []apiextensionsv1.CustomResourceDefinition
@@ -121,90 +107,15 @@ func (v variant) run(etcd string) (left int) {
 	return len(stay)
 }
 
-// all does something for all definitions, ten at a time.
-func all(do func(name string)) {
+// all does something for the groups of all definitions, ten at a time.
+func all(do func(group string)) {
 	var running sync.WaitGroup
 	for worker := range 10 {
 		running.Go(func() {
 			for i := worker; i < count; i += 10 {
-				do(fmt.Sprintf("group-%d", i))
+				do(fmt.Sprintf("group-%d.example.com", i))
 			}
 		})
 	}
 	running.Wait()
-}
-
-func full(name string) string { return "things." + name + ".example.com" }
-
-// create creates a definition, and waits until it is established.
-func create(client *clientset.Clientset, name string) {
-	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}}
-	_, err := definitions.Create(ctx, &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: full(name)},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: name + ".example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: schema}},
-		},
-	}, metav1.CreateOptions{})
-	rig.Must(err)
-	if _, established := rig.Wait(100*time.Millisecond, time.Minute, func() bool {
-		created, err := definitions.Get(ctx, full(name), metav1.GetOptions{})
-		rig.Must(err)
-		return apihelpers.IsCRDConditionTrue(created, apiextensionsv1.Established)
-	}); !established {
-		rig.Must(errors.New("a definition is not established"))
-	}
-}
-
-// start starts the API server for custom resources that is inside kube-apiserver, and returns a client of it. Its own watches lag behind.
-func (v variant) start(etcd string) *clientset.Clientset {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	rig.Must(err)
-	client := &clientrest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
-	config := server.NewRecommendedConfig(apiserver.Codecs)
-	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
-	config.LoopbackClientConfig, config.ExternalAddress = clientrest.CopyConfig(client), listener.Addr().String()
-	config.LoopbackClientConfig.Wrap(func(inner http.RoundTripper) http.RoundTripper { return lagging{inner, v.lag} })
-	config.MergedResourceConfig = apiserver.DefaultAPIResourceConfigSource()
-	config.OpenAPIV3Config = server.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, names.NewDefinitionNamer(apiserver.Scheme))
-	over := serveroptions.NewEtcdOptions(storagebackend.NewDefaultConfig("/"+v.String(), apiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)))
-	over.StorageConfig.Transport.ServerList = []string{"http://" + etcd}
-	rig.Must(over.ApplyTo(&config.Config))
-	custom := options.NewCRDRESTOptionsGetter(*over, config.ResourceTransformers, config.StorageObjectCountTracker)
-	complete := (&apiserver.Config{GenericConfig: config, ExtraConfig: apiserver.ExtraConfig{CRDRESTOptionsGetter: custom, MasterCount: 1}}).Complete()
-	serving, err := complete.New(server.NewEmptyDelegate())
-	rig.Must(err)
-	go func() { rig.Must(http.Serve(listener, serving.GenericAPIServer.Handler)) }()
-	serving.GenericAPIServer.RunPostStartHooks(ctx)
-	if !rig.Until(serving.Informers.Apiextensions().V1().CustomResourceDefinitions().Informer().HasSynced) {
-		rig.Must(errors.New("the API server does not start"))
-	}
-	return clientset.NewForConfigOrDie(client)
-}
-
-// lagging are requests whose watches receive everything later.
-type lagging struct {
-	http.RoundTripper
-	lag time.Duration
-}
-
-func (l lagging) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := l.RoundTripper.RoundTrip(request)
-	if err == nil && request.URL.Query().Has("watch") {
-		response.Body = late{response.Body, l.lag}
-	}
-	return response, err
-}
-
-type late struct {
-	io.ReadCloser
-	lag time.Duration
-}
-
-func (l late) Read(into []byte) (int, error) {
-	n, err := l.ReadCloser.Read(into)
-	time.Sleep(l.lag)
-	return n, err
 }

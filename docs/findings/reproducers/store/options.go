@@ -18,10 +18,13 @@ type Options struct {
 	Uncached bool   // has no watch cache
 }
 
+// Root is the prefix of all keys.
+func (o Options) Root() string { return cmp.Or(o.Prefix, "/registry") }
+
 // GetRESTOptions implements generic.RESTOptionsGetter.
 func (o Options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	codec := legacyscheme.Codecs.LegacyCodec(legacyscheme.Scheme.PrioritizedVersionsAllGroups()...)
-	config := storagebackend.NewDefaultConfig(cmp.Or(o.Prefix, "/registry"), codec)
+	config := storagebackend.NewDefaultConfig(o.Root(), codec)
 	config.Transport.ServerList = []string{"http://" + o.Etcd}
 	decorator := registry.StorageWithCacher()
 	if o.Uncached {

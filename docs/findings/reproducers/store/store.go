@@ -1,4 +1,4 @@
-// Package store provides the storage of one resource as kube-apiserver wires it.
+// Package store provides the storage of one resource as kube-apiserver wires it, and the API server for custom resources that is inside kube-apiserver.
 package store
 
 import (
@@ -51,19 +51,15 @@ func New(address string) *Store {
 	var err error
 	s.Interface, _, err = registry.StorageWithCacher()(resource, "/configmaps", key, one, list, storage.DefaultNamespaceScopedAttr, nil, nil)
 	rig.Must(err)
-	_, ready := rig.Wait(time.Millisecond, time.Minute, func() bool { return s.ReadinessCheck() == nil })
-	if !ready {
-		rig.Must(errors.New("the cache is not initialised after a minute"))
-	}
+	rig.Await(time.Millisecond, time.Minute, "the cache is not initialised after a minute", func() bool { return s.ReadinessCheck() == nil })
 	return s
 }
 
 // Encode returns the stored form of a ConfigMap.
 func (s *Store) Encode(name, data string) string {
-	stored, err := runtime.Encode(s.codec, &corev1.ConfigMap{
+	stored := rig.Value(runtime.Encode(s.codec, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data": data},
-	})
-	rig.Must(err)
+	}))
 	return string(stored)
 }
 
