@@ -3,7 +3,6 @@ package crons
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -36,18 +35,16 @@ func Start() *Cluster {
 	config := api.Start()
 	c := &Cluster{kubernetes.NewForConfigOrDie(config), config}
 	jobs.Control(ctx, c.Client)
-	go jobs.Kubelet(c.Client)
+	go jobs.Kubelet(c.Client, corev1.PodFailed)
 	return c
 }
 
 // Create creates a namespace with a CronJob of a spec, to which it adds the Job, with one pod that runs until it is ended.
 func (c *Cluster) Create(space string, spec batchv1.CronJobSpec) *batchv1.CronJob {
-	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(c.Client, space)
 	spec.JobTemplate.Spec = jobs.Spec(1, 1)
 	cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-	cron, err = c.Client.BatchV1().CronJobs(space).Create(ctx, cron, metav1.CreateOptions{})
-	rig.Must(err)
+	cron = rig.Create(c.Client.BatchV1().CronJobs(space), cron)
 	return cron
 }
 
@@ -59,16 +56,14 @@ func (c *Cluster) Control(ctx context.Context, space string, wrap func(http.Roun
 	}
 	client := kubernetes.NewForConfigOrDie(config)
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(space))
-	controller, err := cronjob.NewControllerV2(ctx, factory.Batch().V1().Jobs(), factory.Batch().V1().CronJobs(), client)
-	rig.Must(err)
+	controller := rig.Value(cronjob.NewControllerV2(ctx, factory.Batch().V1().Jobs(), factory.Batch().V1().CronJobs(), client))
 	factory.Start(ctx.Done())
 	go controller.Run(ctx, 1)
 }
 
 // Active returns the names in status.active of a namespace's CronJob.
 func (c *Cluster) Active(space string) []string {
-	cron, err := c.Client.BatchV1().CronJobs(space).Get(ctx, name, metav1.GetOptions{})
-	rig.Must(err)
+	cron := rig.Value(c.Client.BatchV1().CronJobs(space).Get(ctx, name, metav1.GetOptions{}))
 	names := []string{}
 	for _, active := range cron.Status.Active {
 		names = append(names, active.Name)
@@ -78,9 +73,7 @@ func (c *Cluster) Active(space string) []string {
 
 // Jobs returns the Jobs of a namespace.
 func (c *Cluster) Jobs(space string) []batchv1.Job {
-	list, err := c.Client.BatchV1().Jobs(space).List(ctx, metav1.ListOptions{})
-	rig.Must(err)
-	return list.Items
+	return rig.Value(c.Client.BatchV1().Jobs(space).List(ctx, metav1.ListOptions{})).Items
 }
 
 // Until waits until the Jobs of a namespace are as wanted, and reports whether it came to that in time.
@@ -91,31 +84,25 @@ func (c *Cluster) Until(space string, patient time.Duration, wanted func([]batch
 
 // Started waits until a namespace has a Job with a running pod, and returns it.
 func (c *Cluster) Started(space string) (job *batchv1.Job) {
-	if !c.Until(space, 2*time.Minute, func(all []batchv1.Job) bool {
-		if len(all) > 0 && all[0].Status.Active > 0 {
+	rig.Await(20*time.Millisecond, 2*time.Minute, "the CronJob starts no Job", func() bool {
+		if all := c.Jobs(space); len(all) > 0 && all[0].Status.Active > 0 {
 			job = &all[0]
 		}
 		return job != nil
-	}) {
-		rig.Must(errors.New("the CronJob starts no Job"))
-	}
+	})
 	return job
 }
 
 // Succeed lets the pod of a Job succeed, and waits until the Job is finished.
 func (c *Cluster) Succeed(job *batchv1.Job) {
-	done := func(all []batchv1.Job) bool {
-		pods, err := c.Client.CoreV1().Pods(job.Namespace).List(ctx, metav1.ListOptions{})
-		rig.Must(err)
+	rig.Await(20*time.Millisecond, 20*time.Second, "the Job does not finish", func() bool {
+		pods := rig.Value(c.Client.CoreV1().Pods(job.Namespace).List(ctx, metav1.ListOptions{}))
 		for _, pod := range pods.Items {
 			if metav1.IsControlledBy(&pod, job) && pod.Status.Phase == corev1.PodRunning {
 				pod.Status.Phase = corev1.PodSucceeded
 				_, _ = c.Client.CoreV1().Pods(job.Namespace).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
 			}
 		}
-		return slices.ContainsFunc(all, func(j batchv1.Job) bool { return j.UID == job.UID && jobs.Finished(&j) })
-	}
-	if !c.Until(job.Namespace, 20*time.Second, done) {
-		rig.Must(errors.New("the Job does not finish"))
-	}
+		return slices.ContainsFunc(c.Jobs(job.Namespace), func(j batchv1.Job) bool { return j.UID == job.UID && jobs.Finished(&j) })
+	})
 }

@@ -55,7 +55,12 @@ var variants = []variant{
 
 func main() {
 	config := api.Start()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return watched{next} })
+	config.Wrap(rig.After(func(request *http.Request, response *http.Response) {
+		if request.Method == http.MethodPost && response.StatusCode == http.StatusForbidden {
+			times, _ := refusals.LoadOrStore(request.URL.Path, 0)
+			refusals.Store(request.URL.Path, times.(int)+1)
+		}
+	}))
 	client := kubernetes.NewForConfigOrDie(config)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	spaces := namespace.NewNamespaceController(ctx, client, metadata.NewForConfigOrDie(config), client.Discovery().ServerPreferredNamespacedResources,
@@ -63,18 +68,16 @@ func main() {
 	factory.Start(ctx.Done())
 	go spaces.Run(ctx, 1)
 	jobs.Control(ctx, client)
-	go jobs.Kubelet(client)
+	go jobs.Kubelet(client, corev1.PodFailed)
 	rig.Variants("a namespace is not removed until its Job is deleted by hand", variants, func(v variant) (string, bool, bool) { return v.space, v.shows, v.stays(client) })
 }
 
 // stays deletes a namespace with a Job that has a pod, and reports whether it stays.
 func (v variant) stays(client kubernetes.Interface) bool {
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(client, v.space)
 	spec := jobs.Spec(1, 1)
 	v.spec(&spec)
-	created, err := client.BatchV1().Jobs(v.space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	rig.Must(err)
+	created := rig.Create(client.BatchV1().Jobs(v.space), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	rig.Until(func() bool { return pod(client, v.space).Status.Phase == corev1.PodRunning })
 	if v.then != nil {
 		v.then(client, created)
@@ -102,17 +105,6 @@ func (v variant) stays(client kubernetes.Interface) bool {
 // refusals counts the creations that are refused with 403, by path.
 var refusals sync.Map
 
-type watched struct{ http.RoundTripper }
-
-func (w watched) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := w.RoundTripper.RoundTrip(request)
-	if err == nil && request.Method == http.MethodPost && response.StatusCode == http.StatusForbidden {
-		times, _ := refusals.LoadOrStore(request.URL.Path, 0)
-		refusals.Store(request.URL.Path, times.(int)+1)
-	}
-	return response, err
-}
-
 // goes returns how long the namespace takes to go, and whether it does.
 func (v variant) goes(client kubernetes.Interface) (time.Duration, bool) {
 	took, gone := rig.Wait(100*time.Millisecond, patient, func() bool {
@@ -126,14 +118,12 @@ func (v variant) goes(client kubernetes.Interface) (time.Duration, bool) {
 func suspend(client kubernetes.Interface, job *batchv1.Job) {
 	rig.Must(client.CoreV1().Pods(job.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	rig.Until(func() bool { return pod(client, job.Namespace).Status.Phase == corev1.PodFailed })
-	_, err := client.BatchV1().Jobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{})
-	rig.Must(err)
+	rig.Value(client.BatchV1().Jobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{}))
 }
 
 // pod returns the only pod of a namespace, or an empty one.
 func pod(client kubernetes.Interface, space string) (only corev1.Pod) {
-	pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
-	rig.Must(err)
+	pods := rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{}))
 	if len(pods.Items) == 1 {
 		only = pods.Items[0]
 	}

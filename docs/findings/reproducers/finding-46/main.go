@@ -59,7 +59,11 @@ func (v variant) run(c *crons.Cluster) bool {
 	c.Create(v.space, batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: v.policy})
 	first, stop := context.WithCancel(ctx)
 	defer stop()
-	c.Control(first, v.space, func(next http.RoundTripper) http.RoundTripper { return delayed{next, v.slow} })
+	c.Control(first, v.space, rig.Before(func(request *http.Request) {
+		if request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/jobs/") {
+			time.Sleep(v.slow)
+		}
+	}))
 	old := c.Started(v.space)
 	rig.Until(func() bool { return len(c.Active(v.space)) == 1 })
 	if !v.running {
@@ -75,8 +79,7 @@ func (v variant) run(c *crons.Cluster) bool {
 	client := c.Client.BatchV1().Jobs(v.space)
 	background := metav1.DeletePropagationBackground
 	rig.Must(client.Delete(ctx, old.Name, metav1.DeleteOptions{PropagationPolicy: &background}))
-	recreated, err := client.Create(ctx, recreated, metav1.CreateOptions{})
-	rig.Must(err)
+	recreated = rig.Create(client, recreated)
 	if !v.running {
 		time.Sleep(away)
 		c.Control(ctx, v.space, nil)
@@ -100,17 +103,4 @@ func (v variant) run(c *crons.Cluster) bool {
 		fmt.Printf("%s: the next Job starts %v after the other Job is deleted by hand\n", v.space, time.Since(began).Round(time.Second))
 	}
 	return true
-}
-
-// delayed is the connection of a controller whose reads of single Jobs take a while.
-type delayed struct {
-	http.RoundTripper
-	by time.Duration
-}
-
-func (d delayed) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/jobs/") {
-		time.Sleep(d.by)
-	}
-	return d.RoundTripper.RoundTrip(request)
 }

@@ -61,8 +61,7 @@ func variants() []variant {
 		offset -= 24
 	}
 	zone := fmt.Sprintf("Etc/GMT%+d", -offset) // the sign is that of POSIX
-	location, err := time.LoadLocation(zone)
-	rig.Must(err)
+	location := rig.Value(time.LoadLocation(zone))
 	year, month, day := time.Now().In(location).Date()
 	usual := func(space, schedule string, daysAgo, hour, minute int, shows bool) {
 		last := time.Date(year, month, day-daysAgo, hour, minute, 0, 0, location)
@@ -87,8 +86,7 @@ func (v variant) run(c *crons.Cluster) bool {
 	cron := c.Create(v.space, v.spec)
 	if !v.last.IsZero() {
 		cron.Status.LastScheduleTime = ptr.To(metav1.NewTime(v.last))
-		_, err := client.UpdateStatus(ctx, cron, metav1.UpdateOptions{})
-		rig.Must(err)
+		rig.Value(client.UpdateStatus(ctx, cron, metav1.UpdateOptions{}))
 	}
 	how, begin := "the controller is back", func() { c.Control(ctx, v.space, nil) }
 	var before []batchv1.Job
@@ -97,8 +95,7 @@ func (v variant) run(c *crons.Cluster) bool {
 		begin()
 		how, begin = "resumed", func() {
 			cron.Spec.Suspend = nil
-			_, err := client.Update(ctx, cron, metav1.UpdateOptions{})
-			rig.Must(err)
+			rig.Value(client.Update(ctx, cron, metav1.UpdateOptions{}))
 		}
 	case v.spec.ConcurrencyPolicy != "":
 		begin()
@@ -113,8 +110,7 @@ func (v variant) run(c *crons.Cluster) bool {
 	started := c.Until(v.space, patient, func(now []batchv1.Job) bool {
 		now = slices.DeleteFunc(now, func(job batchv1.Job) bool { return len(before) > 0 && job.UID == before[0].UID })
 		if len(now) > 0 {
-			scheduled, err := time.Parse(time.RFC3339, now[0].Annotations[batchv1.CronJobScheduledTimestampAnnotation])
-			rig.Must(err)
+			scheduled := rig.Value(time.Parse(time.RFC3339, now[0].Annotations[batchv1.CronJobScheduledTimestampAnnotation]))
 			what = "the Job of " + scheduled.Format("15:04") + " starts"
 		}
 		return len(now) > 0

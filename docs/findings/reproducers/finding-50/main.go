@@ -56,11 +56,10 @@ var observed sync.WaitGroup
 func main() {
 	config := api.Start()
 	client := kubernetes.NewForConfigOrDie(config)
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(client, space)
 	first, stop := context.WithCancel(ctx)
 	jobs.Control(first, client)
-	go jobs.Kubelet(client)
+	go jobs.Kubelet(client, corev1.PodFailed)
 	collector.Over(config)
 	observed.Add(len(variants))
 	restart := sync.OnceFunc(func() {
@@ -106,11 +105,9 @@ func (v variant) remove(client kubernetes.Interface, policy metav1.DeletionPropa
 
 // create creates a Job and waits until its only pod runs.
 func (v variant) create(client kubernetes.Interface) (name string) {
-	_, err := client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: jobs.Spec(1, 4)}, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: jobs.Spec(1, 4)})
 	rig.Until(func() bool {
-		pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + v.name})
-		rig.Must(err)
+		pods := rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + v.name}))
 		if len(pods.Items) == 0 || pods.Items[0].Status.Phase != corev1.PodRunning {
 			return false
 		}
@@ -149,6 +146,5 @@ func state(o metav1.Object, gone bool, phase corev1.PodPhase) string {
 }
 
 func patch(client kubernetes.Interface, pod, change string) {
-	_, err := client.CoreV1().Pods(space).Patch(ctx, pod, types.MergePatchType, []byte(change), metav1.PatchOptions{})
-	rig.Must(err)
+	rig.Value(client.CoreV1().Pods(space).Patch(ctx, pod, types.MergePatchType, []byte(change), metav1.PatchOptions{}))
 }

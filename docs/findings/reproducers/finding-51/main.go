@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
@@ -37,8 +35,7 @@ var (
 
 func main() {
 	config = api.Start()
-	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(kubernetes.NewForConfigOrDie(config), space)
 	delayed := []string{control, "GET", "GET and PUT"}
 	all := make([]*round, rounds*len(delayed))
 	var running sync.WaitGroup
@@ -123,9 +120,8 @@ func (r *round) candidate(name string) {
 	if name == "a" {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { r.RoundTripper = next; return r })
 	}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, space, r.name, resourcelock.ResourceLockConfig{Identity: name}, config, deadline)
-	rig.Must(err)
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+	lock := rig.Value(resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, space, r.name, resourcelock.ResourceLockConfig{Identity: name}, config, deadline))
+	elector := rig.Value(leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: lease, RenewDeadline: deadline, RetryPeriod: retry, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
@@ -140,8 +136,7 @@ func (r *round) candidate(name string) {
 				r.leads[name].to = time.Now()
 			},
 		},
-	})
-	rig.Must(err)
+	}))
 	elector.Run(ctx)
 }
 

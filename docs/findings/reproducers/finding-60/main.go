@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -78,29 +77,34 @@ func (v variant) run(etcd string) bool {
 		return relay.Address
 	})
 	second, refused := kubernetes.NewForConfigOrDie(config), &atomic.Int64{}
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return refusals{inner, v.other, refused} })
+	config.Wrap(rig.After(func(_ *http.Request, response *http.Response) {
+		if response.StatusCode != http.StatusForbidden {
+			return
+		}
+		refused.Add(1)
+		if v.other {
+			body := rig.Value(io.ReadAll(response.Body))
+			body = bytes.ReplaceAll(body, []byte(corev1.NamespaceTerminatingCause), []byte(strings.Repeat("x", len(corev1.NamespaceTerminatingCause))))
+			response.Body = io.NopCloser(bytes.NewReader(body))
+		}
+	}))
 
 	spaces, named := user.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}
-	_, err := spaces.Create(ctx, named, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(spaces, named)
 	rig.Must(spaces.Delete(ctx, space, metav1.DeleteOptions{}))
-	if !rig.Until(func() bool {
+	rig.Await(time.Millisecond, 10*time.Second, "the second API server does not observe the deletion", func() bool {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
 		_, err := second.CoreV1().ServiceAccounts(space).Create(ctx, account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-	}) {
-		rig.Must(errors.New("the second API server does not observe the deletion"))
-	}
+	})
 	relay.Hold()
-	_, err = spaces.Finalize(ctx, named, metav1.UpdateOptions{}) // as the namespace controller does once a namespace is empty
-	rig.Must(err)
+	rig.Value(spaces.Finalize(ctx, named, metav1.UpdateOptions{})) // as the namespace controller does once a namespace is empty
 	if v.late == 0 {
 		relay.Release()
 		time.Sleep(time.Second)
 	}
 	control(kubernetes.NewForConfigOrDie(config))
-	_, err = spaces.Create(ctx, named, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(spaces, named)
 	for of, body := range workloads {
 		rig.Must(user.BatchV1().RESTClient().Post().AbsPath(path.Dir(of)).SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(ctx).Error())
 	}
@@ -125,13 +129,10 @@ func (v variant) run(etcd string) bool {
 func control(client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	core, apps := factory.Core().V1(), factory.Apps().V1()
-	jobs, err := job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)
-	rig.Must(err)
-	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), core.Pods(), client)
-	rig.Must(err)
+	jobs := rig.Value(job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil))
+	deployments := rig.Value(deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), core.Pods(), client))
 	options := serviceaccount.DefaultServiceAccountsControllerOptions()
-	accounts, err := serviceaccount.NewServiceAccountsController(klog.Background(), core.ServiceAccounts(), core.Namespaces(), client, options)
-	rig.Must(err)
+	accounts := rig.Value(serviceaccount.NewServiceAccountsController(klog.Background(), core.ServiceAccounts(), core.Namespaces(), client, options))
 	replicas := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, replicaset.BurstReplicas)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
@@ -147,18 +148,16 @@ func wait(client kubernetes.Interface, patience time.Duration) (state string, co
 	took, complete := rig.Wait(50*time.Millisecond, patience, func() bool {
 		missing = nil
 		for _, name := range []string{"job", "replicaset"} {
-			pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
-			rig.Must(err)
+			pods := rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name}))
 			if len(pods.Items) == 0 {
 				missing = append(missing, "the pod of the "+name)
 			}
 		}
-		sets, err := client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{LabelSelector: "app=deployment"})
-		rig.Must(err)
+		sets := rig.Value(client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{LabelSelector: "app=deployment"}))
 		if len(sets.Items) == 0 {
 			missing = append(missing, "the replicaset of the deployment")
 		}
-		if _, err = client.CoreV1().ServiceAccounts(space).Get(ctx, "default", metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		if _, err := client.CoreV1().ServiceAccounts(space).Get(ctx, "default", metav1.GetOptions{}); apierrors.IsNotFound(err) {
 			missing = append(missing, "the default serviceaccount")
 		}
 		return len(missing) == 0
@@ -167,28 +166,4 @@ func wait(client kubernetes.Interface, patience time.Duration) (state string, co
 		return fmt.Sprintf("everything is there after %v", took.Round(100*time.Millisecond)), true
 	}
 	return fmt.Sprintf("missing after %v: %s", patience, strings.Join(missing, ", ")), false
-}
-
-// refusals counts what is refused, and can replace the cause.
-type refusals struct {
-	http.RoundTripper
-	other bool
-	count *atomic.Int64
-}
-
-func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := r.RoundTripper.RoundTrip(request)
-	if err != nil || response.StatusCode != http.StatusForbidden {
-		return response, err
-	}
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.count.Add(1)
-	if r.other {
-		body = bytes.ReplaceAll(body, []byte(corev1.NamespaceTerminatingCause), []byte(strings.Repeat("x", len(corev1.NamespaceTerminatingCause))))
-	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return response, nil
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -63,11 +64,10 @@ var variants = []variant{
 func main() {
 	config := api.Start()
 	client := kubernetes.NewForConfigOrDie(config)
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(client, space)
 	control(client)
 	collector.Over(config)
-	go kubelet(client)
+	go jobs.Kubelet(client, corev1.PodSucceeded)
 	rig.Variants("a pod and its claim wait for each other", variants, func(v variant) (string, bool, bool) {
 		return v.name, v.shows, v.stays(client)
 	})
@@ -78,37 +78,11 @@ func control(client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	apps, core := factory.Apps().V1(), factory.Core().V1()
 	sets := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
-	protection, err := pvcprotection.NewPVCProtectionController(klog.Background(), core.PersistentVolumeClaims(), core.Pods(), client)
-	rig.Must(err)
+	protection := rig.Value(pvcprotection.NewPVCProtectionController(klog.Background(), core.PersistentVolumeClaims(), core.Pods(), client))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	go sets.Run(ctx, 1)
 	go protection.Run(ctx, 1)
-}
-
-// kubelet runs all pods. One that is deleted ends with its grace period, and is then deleted without one, which confirms that nothing of it runs or is mounted.
-func kubelet(client kubernetes.Interface) {
-	for ; ; time.Sleep(100 * time.Millisecond) {
-		pods, err := client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
-		rig.Must(err)
-		for _, pod := range pods.Items {
-			ending, phase := pod.DeletionTimestamp, pod.Status.Phase
-			switch {
-			case ending == nil && phase == corev1.PodPending:
-				pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
-			case ending != nil && phase != corev1.PodSucceeded && time.Now().After(ending.Time):
-				pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded}
-			case ending != nil && phase == corev1.PodSucceeded && *pod.DeletionGracePeriodSeconds > 0:
-				options := metav1.NewDeleteOptions(0)
-				options.Preconditions = &metav1.Preconditions{UID: &pod.UID}
-				_ = client.CoreV1().Pods(space).Delete(ctx, pod.Name, *options)
-				continue
-			default:
-				continue
-			}
-			_, _ = client.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts
-		}
-	}
 }
 
 // stays creates a StatefulSet, scales it down, deletes it or a pod of it, and reports whether anything stays that is being deleted. Then it tries what may help.
@@ -118,11 +92,9 @@ func (v variant) stays(client kubernetes.Interface) bool {
 	v.create(client)
 	rig.Until(func() bool { return v.status(client).ReadyReplicas == replicas })
 	if !v.whole {
-		_, err := sets.Patch(ctx, v.name, types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{})
-		rig.Must(err)
+		rig.Value(sets.Patch(ctx, v.name, types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{}))
 		rig.Until(func() bool {
-			last, err := pods.Get(ctx, fmt.Sprint(v.name, "-", replicas-1), metav1.GetOptions{})
-			rig.Must(err)
+			last := rig.Value(pods.Get(ctx, fmt.Sprint(v.name, "-", replicas-1), metav1.GetOptions{}))
 			return last.DeletionTimestamp != nil
 		})
 	}
@@ -151,14 +123,12 @@ func (v variant) stays(client kubernetes.Interface) bool {
 }
 
 func (v variant) status(client kubernetes.Interface) appsv1.StatefulSetStatus {
-	set, err := client.AppsV1().StatefulSets(space).Get(ctx, v.name, metav1.GetOptions{})
-	rig.Must(err)
-	return set.Status
+	return rig.Value(client.AppsV1().StatefulSets(space).Get(ctx, v.name, metav1.GetOptions{})).Status
 }
 
 func (v variant) create(client kubernetes.Interface) {
 	labels := map[string]string{"app": v.name}
-	_, err := client.AppsV1().StatefulSets(space).Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: appsv1.StatefulSetSpec{
+	rig.Create(client.AppsV1().StatefulSets(space), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: appsv1.StatefulSetSpec{
 		Replicas: ptr.To[int32](replicas), Selector: &metav1.LabelSelector{MatchLabels: labels},
 		PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: v.scaled, WhenDeleted: v.removed},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
@@ -168,8 +138,7 @@ func (v variant) create(client kubernetes.Interface) {
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		}}},
-	}}, metav1.CreateOptions{})
-	rig.Must(err)
+	}})
 }
 
 // goes waits until all that should go has gone, prints how long that took and what there is, and returns whether it came to that.
@@ -186,10 +155,8 @@ func (v variant) goes(client kubernetes.Interface, since string) bool {
 // left describes what there is of the StatefulSet, and reports whether that has no pods, no claims that should have gone, and nothing that is being deleted.
 func (v variant) left(client kubernetes.Interface) (description string, done bool) {
 	selected := metav1.ListOptions{LabelSelector: "app=" + v.name}
-	pods, err := client.CoreV1().Pods(space).List(ctx, selected)
-	rig.Must(err)
-	claims, err := client.CoreV1().PersistentVolumeClaims(space).List(ctx, selected)
-	rig.Must(err)
+	pods := rig.Value(client.CoreV1().Pods(space).List(ctx, selected))
+	claims := rig.Value(client.CoreV1().PersistentVolumeClaims(space).List(ctx, selected))
 	var found []string
 	done = len(pods.Items) == 0 && (len(claims.Items) == 0 || v.scaled == retained)
 	describe := func(name string, o metav1.Object) {

@@ -5,8 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -57,8 +57,7 @@ var variants = []variant{
 func main() {
 	config := api.Start()
 	client := kubernetes.NewForConfigOrDie(config)
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(client, space)
 	control(config)
 	twice := count(client)
 	for _, v := range variants {
@@ -127,22 +126,29 @@ func each(f func(i int)) {
 func create(client kubernetes.Interface, name string, suspended bool) {
 	spec := jobs.Spec(1, 0)
 	spec.Suspend = &suspended
-	_, err := client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 }
 
 // control runs the Job controller, whose client uses protobuf as that of kube-controller-manager does.
 func control(config *rest.Config) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return slow{inner} })
-	client := kubernetes.NewForConfigOrDie(config)
-	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
-	rig.Must(err)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go controller.Run(ctx, atOnce)
+	config.Wrap(rig.After(func(request *http.Request, _ *http.Response) {
+		switch request.Method {
+		case http.MethodPatch:
+			time.Sleep(patching)
+		case http.MethodPut:
+			written.Add(1)
+			time.Sleep(putting)
+		}
+	}))
+	config.Wrap(rig.Watching(func(of string) {
+		if by := held[path.Base(of)]; by != nil {
+			by.RLock()
+			defer by.RUnlock()
+		}
+	}))
+	jobs.ControlWith(ctx, kubernetes.NewForConfigOrDie(config), atOnce)
 }
 
 // count watches pods. It returns a function that names those that were created while another one of the same Job lived, for Jobs with a prefix.
@@ -155,7 +161,7 @@ func count(client kubernetes.Interface) (twice func(prefix string) []string) {
 			delete(living, of)
 		}
 	}
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	rig.Value(factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -173,8 +179,7 @@ func count(client kubernetes.Interface) (twice func(prefix string) []string) {
 				ended(pod)
 			}
 		},
-	})
-	rig.Must(err)
+	}))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	return func(prefix string) []string {
@@ -189,36 +194,3 @@ var held = map[string]*sync.RWMutex{"jobs": {}, "pods": {}}
 
 // written counts the statuses that the controller has written.
 var written atomic.Int64
-
-// slow holds back responses.
-type slow struct{ http.RoundTripper }
-
-func (s slow) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := s.RoundTripper.RoundTrip(request)
-	switch request.Method {
-	case http.MethodPatch:
-		time.Sleep(patching)
-	case http.MethodPut:
-		written.Add(1)
-		time.Sleep(putting)
-	case http.MethodGet:
-		for resource, by := range held {
-			if err == nil && request.URL.Query().Get("watch") == "true" && strings.HasSuffix(request.URL.Path, "/"+resource) {
-				response.Body = gate{response.Body, by}
-			}
-		}
-	}
-	return response, err
-}
-
-type gate struct {
-	io.ReadCloser
-	closed *sync.RWMutex
-}
-
-func (g gate) Read(p []byte) (int, error) {
-	n, err := g.ReadCloser.Read(p)
-	g.closed.RLock()
-	defer g.closed.RUnlock()
-	return n, err
-}

@@ -54,8 +54,7 @@ var variants = []variant{
 func main() {
 	config := api.Start()
 	client := kubernetes.NewForConfigOrDie(config)
-	_, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(client.CoreV1().Nodes(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
 	collector.Over(config)
 	rig.Variants("a slice that is being deleted keeps its Service from being updated", variants, func(v variant) (string, bool, bool) {
 		return v.space, v.shows, v.stuck(client)
@@ -77,19 +76,15 @@ func control(client kubernetes.Interface, space string) (stop func()) {
 
 // stuck deletes the slice of a Service, replaces one of two pods, and reports whether the slices that stay are not those of the pods. Then it tries what may help.
 func (v variant) stuck(client kubernetes.Interface) bool {
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(client, v.space)
 	stop := control(client, v.space)
 	v.run(client, 0)
 	v.run(client, 1)
 	labels := map[string]string{"app": service}
-	_, err = client.CoreV1().Services(v.space).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: service}, Spec: corev1.ServiceSpec{
+	rig.Create(client.CoreV1().Services(v.space), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: service}, Spec: corev1.ServiceSpec{
 		Selector: labels, Ports: []corev1.ServicePort{{Port: 80}},
-	}}, metav1.CreateOptions{})
-	rig.Must(err)
-	if !rig.Until(func() bool { return v.live(client) == "[a-0 a-1]" }) {
-		rig.Must(fmt.Errorf("%s: the Service has no slice of its pods", v.space))
-	}
+	}})
+	rig.Await(time.Millisecond, 10*time.Second, v.space+": the Service has no slice of its pods", func() bool { return v.live(client) == "[a-0 a-1]" })
 
 	restart := func(when string) {
 		if v.restarted == when {
@@ -100,8 +95,7 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 	all := client.DiscoveryV1().EndpointSlices(v.space)
 	name := v.slices(client)[0].Name
 	if v.kept {
-		_, err := all.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+finalizer+`"]}}`), metav1.PatchOptions{})
-		rig.Must(err)
+		rig.Value(all.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+finalizer+`"]}}`), metav1.PatchOptions{}))
 	}
 	restart("before")
 	rig.Must(all.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &v.policy}))
@@ -116,8 +110,7 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 		v.follows(client, "the restart")
 		return true
 	}
-	_, err = all.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	rig.Must(err)
+	rig.Value(all.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))
 	v.follows(client, "the finalizer was removed")
 	return true
 }
@@ -125,17 +118,15 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 // run creates a pod that is ready, as a kubelet reports it.
 func (v variant) run(client kubernetes.Interface, ordinal int) {
 	pods := client.CoreV1().Pods(v.space)
-	pod, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a-", ordinal), Labels: map[string]string{"app": service}}, Spec: corev1.PodSpec{
+	pod := rig.Create(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a-", ordinal), Labels: map[string]string{"app": service}}, Spec: corev1.PodSpec{
 		NodeName: "node", Containers: []corev1.Container{{Name: "c", Image: "image"}},
-	}}, metav1.CreateOptions{})
-	rig.Must(err)
+	}})
 	address := fmt.Sprint("10.1.0.", ordinal+1)
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
 	}
-	_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{}))
 }
 
 // follows waits until the slices that stay are those of the pods, prints how long that took and what there is, and returns whether it came to that.
@@ -166,9 +157,7 @@ func (v variant) live(client kubernetes.Interface) string {
 }
 
 func (v variant) slices(client kubernetes.Interface) []discoveryv1.EndpointSlice {
-	found, err := client.DiscoveryV1().EndpointSlices(v.space).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
-	rig.Must(err)
-	return found.Items
+	return rig.Value(client.DiscoveryV1().EndpointSlices(v.space).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})).Items
 }
 
 func podsOf(slice discoveryv1.EndpointSlice) (pods []string) {

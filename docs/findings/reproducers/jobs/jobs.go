@@ -51,23 +51,25 @@ type Cluster struct {
 func Start() *Cluster {
 	config := api.Start()
 	c := &Cluster{client: kubernetes.NewForConfigOrDie(config), refused: map[string][]string{}}
-	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	rig.Must(err)
+	api.Namespace(c.client, space)
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 20, 30
 	limited.Wrap(func(inner http.RoundTripper) http.RoundTripper { return recorder{inner, c} })
 	Control(ctx, kubernetes.NewForConfigOrDie(limited))
-	go Kubelet(c.client)
+	go Kubelet(c.client, corev1.PodFailed)
 	return c
 }
 
-// Control runs the Job controller.
-func Control(ctx context.Context, client kubernetes.Interface) {
+// Control runs the Job controller, with as many workers as it has by default in kube-controller-manager.
+func Control(ctx context.Context, client kubernetes.Interface) { ControlWith(ctx, client, 5) }
+
+// ControlWith runs the Job controller with a number of workers.
+func ControlWith(ctx context.Context, client kubernetes.Interface, workers int) {
 	factory := informers.NewSharedInformerFactory(client, 0)
-	controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil)
-	rig.Must(err)
+	controller := rig.Value(job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil))
 	factory.Start(ctx.Done())
-	go controller.Run(ctx, 5)
+	factory.WaitForCacheSync(ctx.Done())
+	go controller.Run(ctx, workers)
 }
 
 // Spec returns that of an Indexed Job, as many of whose pods run in parallel as it has completions, and take some seconds to fail after their deletion.
@@ -84,8 +86,7 @@ func Spec(completions int32, grace int64) batchv1.JobSpec {
 func (c *Cluster) Create(name string, completions int32, change func(*batchv1.JobSpec)) {
 	spec := Spec(completions, grace)
 	change(&spec)
-	_, err := c.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(c.client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	c.Until(name, func(j *batchv1.Job) bool {
 		return j.Status.Active == completions && len(c.running(name)) == int(completions)
 	})
@@ -93,8 +94,7 @@ func (c *Cluster) Create(name string, completions int32, change func(*batchv1.Jo
 
 // Patch changes the spec of a Job.
 func (c *Cluster) Patch(name, spec string) {
-	_, err := c.client.BatchV1().Jobs(space).Patch(ctx, name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{})
-	rig.Must(err)
+	rig.Value(c.client.BatchV1().Jobs(space).Patch(ctx, name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{}))
 }
 
 // Until waits until the status of a Job is as wanted. It returns how long that took, and whether it came to that.
@@ -105,9 +105,7 @@ func (c *Cluster) Until(name string, wanted func(*batchv1.Job) bool) (time.Durat
 
 // Job returns a Job as it is stored.
 func (c *Cluster) Job(name string) *batchv1.Job {
-	j, err := c.client.BatchV1().Jobs(space).Get(ctx, name, metav1.GetOptions{})
-	rig.Must(err)
-	return j
+	return rig.Value(c.client.BatchV1().Jobs(space).Get(ctx, name, metav1.GetOptions{}))
 }
 
 // Has reports whether a Job has one of some conditions.
@@ -152,8 +150,7 @@ func (c *Cluster) End(name string, code int32, indexes ...string) {
 				phase = corev1.PodFailed
 			}
 			status := fmt.Sprintf(`{"status":{"phase":%q,"containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":%d}}}]}}`, phase, code)
-			_, err := c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
-			rig.Must(err)
+			rig.Value(c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"))
 		}
 	}
 }
@@ -177,8 +174,7 @@ func (c *Cluster) Deleted(name, index string) bool {
 func (c *Cluster) Release(name, index string) {
 	for _, pod := range c.pods(name) {
 		if pod.Status.Phase == corev1.PodSucceeded && indexOf(pod) == index {
-			_, err := c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			rig.Must(err)
+			rig.Value(c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))
 		}
 	}
 }
@@ -211,29 +207,28 @@ func (c *Cluster) running(name string) map[string]corev1.Pod {
 }
 
 func (c *Cluster) pods(name string) []corev1.Pod {
-	pods, err := c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
-	rig.Must(err)
-	return pods.Items
+	return rig.Value(c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})).Items
 }
 
 func indexOf(pod corev1.Pod) string { return pod.Annotations[batchv1.JobCompletionIndexAnnotation] }
 
-// Kubelet runs the pods of all namespaces. One that is deleted fails at the end of its grace period at the latest, and is then deleted without one.
-func Kubelet(client kubernetes.Interface) {
+// Kubelet runs the pods of all namespaces. One that is deleted ends with its grace period at the latest, and is then deleted without one, which confirms that nothing of
+// it runs or is mounted. The phase is that in which it ends.
+func Kubelet(client kubernetes.Interface, end corev1.PodPhase) {
 	for ; ; time.Sleep(100 * time.Millisecond) {
-		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-		rig.Must(err)
-		for _, pod := range pods.Items {
+		for _, pod := range rig.Value(client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})).Items {
 			deleted := pod.DeletionTimestamp
 			switch {
 			case pod.Status.Phase == corev1.PodPending:
-				pod.Status.Phase = corev1.PodRunning
+				pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 			case deleted == nil || pod.Status.Phase == corev1.PodRunning && time.Now().Before(deleted.Time):
 				continue
 			case pod.Status.Phase == corev1.PodRunning:
-				pod.Status.Phase = corev1.PodFailed
+				pod.Status = corev1.PodStatus{Phase: end}
 			case *pod.DeletionGracePeriodSeconds > 0:
-				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
+				options := metav1.NewDeleteOptions(0)
+				options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *options)
 				continue
 			default:
 				continue
