@@ -19,18 +19,15 @@ func Certificate(client versioned.CertmanagerV1Interface, name, issuer, group st
 	if group == "" {
 		group = api.GroupName
 	}
-	_, err := client.Certificates(server.Namespace).Create(context.Background(), &cmapi.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: cmapi.CertificateSpec{
+	rig.Create(client.Certificates(server.Namespace), &cmapi.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: cmapi.CertificateSpec{
 		SecretName: name, DNSNames: []string{"example.com"}, IssuerRef: cmmeta.IssuerReference{Name: issuer, Kind: cmapi.IssuerKind, Group: group},
 		PrivateKey: &cmapi.CertificatePrivateKey{Algorithm: cmapi.ECDSAKeyAlgorithm, RotationPolicy: cmapi.RotationPolicyAlways},
-	}}, metav1.CreateOptions{})
-	rig.Must(err)
+	}})
 }
 
 // Get returns a certificate.
 func Get(client versioned.CertmanagerV1Interface, name string) *cmapi.Certificate {
-	certificate, err := client.Certificates(server.Namespace).Get(context.Background(), name, metav1.GetOptions{})
-	rig.Must(err)
-	return certificate
+	return rig.Value(client.Certificates(server.Namespace).Get(context.Background(), name, metav1.GetOptions{}))
 }
 
 // IsIssuing reports whether a certificate has the condition Issuing.

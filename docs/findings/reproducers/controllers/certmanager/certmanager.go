@@ -26,17 +26,14 @@ const SelfSigned = "self-signed"
 func Start(wrap transport.WrapperFunc) *rest.Config {
 	config := server.Start(certmanager.Definitions())
 	ctx := context.Background()
-	proxied, err := simtest.Proxy(ctx, server.Away(config, wrap))
-	rig.Must(err)
+	proxied := rig.Value(simtest.Proxy(ctx, server.Away(config, wrap)))
 	go func() { rig.Must(certmanager.Run(ctx, proxied, certmanager.Backoff)) }()
 	issuer := &cmapi.Issuer{ObjectMeta: metav1.ObjectMeta{Name: SelfSigned}}
 	issuer.Spec.SelfSigned = &cmapi.SelfSignedIssuer{}
 	issuers := versioned.NewForConfigOrDie(config).Issuers(server.Namespace)
-	_, err = issuers.Create(ctx, issuer, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(issuers, issuer)
 	rig.Until(func() bool {
-		issuer, err = issuers.Get(ctx, SelfSigned, metav1.GetOptions{})
-		rig.Must(err)
+		issuer = rig.Value(issuers.Get(ctx, SelfSigned, metav1.GetOptions{}))
 		return apiutil.IssuerHasCondition(issuer, cmapi.IssuerCondition{Type: cmapi.IssuerConditionReady, Status: cmmeta.ConditionTrue})
 	})
 	return config

@@ -28,22 +28,17 @@ func main() {
 	config := certmanager.Start(nil)
 	client, ctx := versioned.NewForConfigOrDie(config), context.Background()
 	certificate := &cmapi.Certificate{Spec: cmapi.CertificateSpec{DNSNames: []string{"example.com"}, PrivateKey: &cmapi.CertificatePrivateKey{Algorithm: cmapi.ECDSAKeyAlgorithm}}}
-	signer, err := pki.GenerateECPrivateKey(pki.ECCurve256)
-	rig.Must(err)
-	csr, err := pki.GenerateCSR(certificate)
-	rig.Must(err)
-	der, err := pki.EncodeCSR(csr, signer)
-	rig.Must(err)
+	signer := rig.Value(pki.GenerateECPrivateKey(pki.ECCurve256))
+	csr := rig.Value(pki.GenerateCSR(certificate))
+	der := rig.Value(pki.EncodeCSR(csr, signer))
 	for name, group := range map[string]string{"with-group": api.GroupName, "without-group": ""} {
-		_, err := client.CertificateRequests(server.Namespace).Create(ctx, &cmapi.CertificateRequest{
+		rig.Create(client.CertificateRequests(server.Namespace), &cmapi.CertificateRequest{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{cmapi.CertificateRequestPrivateKeyAnnotationKey: key}},
 			Spec:       cmapi.CertificateRequestSpec{Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), IssuerRef: cmmeta.IssuerReference{Name: certmanager.SelfSigned, Group: group}},
-		}, metav1.CreateOptions{})
-		rig.Must(err)
+		})
 	}
 	reason := func(name string) string {
-		request, err := client.CertificateRequests(server.Namespace).Get(ctx, name, metav1.GetOptions{})
-		rig.Must(err)
+		request := rig.Value(client.CertificateRequests(server.Namespace).Get(ctx, name, metav1.GetOptions{}))
 		return apiutil.CertificateRequestReadyReason(request)
 	}
 	rig.Until(func() bool {
@@ -51,11 +46,9 @@ func main() {
 	})
 	fmt.Printf("before their key is there, the request with a group is %q, and the one without is %q\n", reason("with-group"), reason("without-group"))
 
-	encoded, err := pki.EncodePrivateKey(signer, cmapi.PKCS8)
-	rig.Must(err)
-	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Secrets(server.Namespace).Create(ctx,
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key}, Data: map[string][]byte{corev1.TLSPrivateKeyKey: encoded}}, metav1.CreateOptions{})
-	rig.Must(err)
+	encoded := rig.Value(pki.EncodePrivateKey(signer, cmapi.PKCS8))
+	rig.Create(kubernetes.NewForConfigOrDie(config).CoreV1().Secrets(server.Namespace),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key}, Data: map[string][]byte{corev1.TLSPrivateKeyKey: encoded}})
 	time.Sleep(10 * time.Second)
 	fmt.Printf("10s after it has come, the request with a group is %q, and the one without is %q\n", reason("with-group"), reason("without-group"))
 	if reason("with-group") != cmapi.CertificateRequestReasonIssued {

@@ -57,19 +57,17 @@ func claim(client kubernetes.Interface, name string) {
 	one := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	one.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": provisioner.Name} // as the PersistentVolume controller sets it
 	one.Spec.StorageClassName = ptr.To(class)
-	one, err := claims.Create(ctx, one, metav1.CreateOptions{})
-	rig.Must(err)
+	one = rig.Create(claims, one)
 	volume := "pvc-" + string(one.UID)
 	time.Sleep(creation / 2)
 	one.Labels = map[string]string{"changed": "yes"}
-	_, err = claims.Update(ctx, one, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(claims.Update(ctx, one, metav1.UpdateOptions{}))
 	var pv *corev1.PersistentVolume
+	var err error
 	rig.Until(func() bool { pv, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err == nil })
 	rig.Must(claims.Delete(ctx, name, metav1.DeleteOptions{}))
 	pv.Status.Phase = corev1.VolumeReleased // as the PersistentVolume controller sets it
-	_, err = volumes.UpdateStatus(ctx, pv, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(volumes.UpdateStatus(ctx, pv, metav1.UpdateOptions{}))
 	rig.Until(func() bool { _, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err != nil })
 }
 

@@ -37,10 +37,8 @@ func Start(definitions string) *rest.Config {
 		valid, _, err := target.NewCertificates(target.CertificateName)
 		return valid, err
 	}
-	server, err := httpserver.NewKubernetes().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}, Certificate: certificate})
-	rig.Must(err)
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, "6443"))
-	rig.Must(err)
+	server := rig.Value(httpserver.NewKubernetes().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}, Certificate: certificate}))
+	listener := rig.Value(net.Listen("tcp", net.JoinHostPort(address, "6443")))
 	go server.(target.Web).Serve(listener)
 	config := &rest.Config{Host: httpserver.URL(address), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
 	define(dynamic.NewForConfigOrDie(config), definitions)
@@ -51,15 +49,8 @@ func Start(definitions string) *rest.Config {
 func Away(config *rest.Config, wrap transport.WrapperFunc) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(wrap)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return away{next} })
+	config.Wrap(rig.Before(func(*http.Request) { time.Sleep(20 * time.Millisecond) }))
 	return config
-}
-
-type away struct{ http.RoundTripper }
-
-func (a away) RoundTrip(request *http.Request) (*http.Response, error) {
-	time.Sleep(20 * time.Millisecond)
-	return a.RoundTripper.RoundTrip(request)
 }
 
 // Source returns the folder with the source of a function, in the release that this was built from.

@@ -39,20 +39,16 @@ func Start(controller, sidecar transport.WrapperFunc, storage *Storage) client.S
 	core := kubernetes.NewForConfigOrDie(config).CoreV1()
 	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: claim}}
 	pvc.Spec.VolumeName = "volume"
-	pvc, err := core.PersistentVolumeClaims(server.Namespace).Create(ctx, pvc, metav1.CreateOptions{})
-	rig.Must(err)
+	pvc = rig.Create(core.PersistentVolumeClaims(server.Namespace), pvc)
 	pvc.Status.Phase = corev1.ClaimBound
-	_, err = core.PersistentVolumeClaims(server.Namespace).UpdateStatus(ctx, pvc, metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(core.PersistentVolumeClaims(server.Namespace).UpdateStatus(ctx, pvc, metav1.UpdateOptions{}))
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: pvc.Spec.VolumeName}}
 	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "volume"}
 	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: server.Namespace, Name: claim, UID: pvc.UID}
-	_, err = core.PersistentVolumes().Create(ctx, pv, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(core.PersistentVolumes(), pv)
 	c := client.NewForConfigOrDie(config)
 	class := &snapshotv1.VolumeSnapshotClass{ObjectMeta: metav1.ObjectMeta{Name: "class"}, Driver: driver, DeletionPolicy: snapshotv1.VolumeSnapshotContentDelete}
-	_, err = c.VolumeSnapshotClasses().Create(ctx, class, metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Create(c.VolumeSnapshotClasses(), class)
 
 	go func() { rig.Must(snapshots.RunController(ctx, server.Away(config, controller), snapshots.Resync)) }()
 	go func() {
@@ -66,8 +62,7 @@ func Create(c client.SnapshotV1Interface, name string) *snapshotv1.VolumeSnapsho
 	snapshot := &snapshotv1.VolumeSnapshot{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	snapshot.Spec.VolumeSnapshotClassName = new("class")
 	snapshot.Spec.Source.PersistentVolumeClaimName = new(claim)
-	snapshot, err := c.VolumeSnapshots(server.Namespace).Create(ctx, snapshot, metav1.CreateOptions{})
-	rig.Must(err)
+	snapshot = rig.Create(c.VolumeSnapshots(server.Namespace), snapshot)
 	return snapshot
 }
 
@@ -82,16 +77,14 @@ func DeleteEarly(c client.SnapshotV1Interface, rounds int, begun func(client.Sna
 
 // Ready reports whether a snapshot is ready to use.
 func Ready(c client.SnapshotV1Interface, name string) bool {
-	snapshot, err := c.VolumeSnapshots(server.Namespace).Get(ctx, name, metav1.GetOptions{})
-	rig.Must(err)
+	snapshot := rig.Value(c.VolumeSnapshots(server.Namespace).Get(ctx, name, metav1.GetOptions{}))
 	return snapshot.Status != nil && snapshot.Status.ReadyToUse != nil && *snapshot.Status.ReadyToUse
 }
 
 // Orphans waits for pending deletions, and returns the snapshots in the storage that have no content in the cluster.
 func Orphans(c client.SnapshotV1Interface, storage *Storage) (orphans []string) {
 	time.Sleep(20 * time.Second)
-	contents, err := c.VolumeSnapshotContents().List(ctx, metav1.ListOptions{})
-	rig.Must(err)
+	contents := rig.Value(c.VolumeSnapshotContents().List(ctx, metav1.ListOptions{}))
 	known := map[string]bool{}
 	for _, content := range contents.Items {
 		known["snapshot-"+string(content.Spec.VolumeSnapshotRef.UID)] = true
