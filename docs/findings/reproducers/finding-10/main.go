@@ -26,8 +26,7 @@ func main() {
 	for _, name := range []string{"gone", "again"} {
 		rig.Must(objects.Delete(context.Background(), name, metav1.DeleteOptions{}))
 	}
-	_, err := objects.CreateFake(collector.ConfigMap("again", "5", "", ""), metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Value(objects.CreateFake(collector.ConfigMap("again", "5", "", ""), metav1.CreateOptions{}))
 	watching.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}) // the informer relists
 	fmt.Printf("dependent of an owner that is gone when the informer relists: %s\n", collector.Fate(objects, "of-gone"))
 	collector.Conclude(client, objects, stop, "dependent of an owner that is recreated before that", "of-again")

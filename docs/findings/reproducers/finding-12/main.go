@@ -66,8 +66,7 @@ func (s *server) delete(action clienttesting.Action) (bool, runtime.Object, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	demands := action.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
-	version, err := strconv.Atoi(s.object.ResourceVersion)
-	rig.Must(err)
+	version := rig.Value(strconv.Atoi(s.object.ResourceVersion))
 	adopted := s.object.OwnerReferences[0].Name == "another"
 	switch {
 	case s.changes > 0:

@@ -47,8 +47,7 @@ func main() {
 			write("a")
 			last := write("b")
 			if place.at >= 0 {
-				_, err := etcd.Compact(ctx, received+place.at)
-				rig.Must(err)
+				rig.Value(etcd.Compact(ctx, received+place.at))
 			}
 			relay.Up()
 			took := stale(last)

@@ -23,8 +23,7 @@ func main() {
 	busy := &interrupted{Interface: services.Storage.Storage}
 	services.Storage.Storage = busy
 	changeLabel := func(name string) {
-		_, err := servicestore.Update(services, name, func(s *core.Service) { s.Labels = map[string]string{"changed": "yes"} })
-		rig.Must(err)
+		rig.Value(servicestore.Update(services, name, func(s *core.Service) { s.Labels = map[string]string{"changed": "yes"} }))
 	}
 
 	rig.Must(create(services, "a1", "10.0.0.10", 30010))

@@ -25,8 +25,7 @@ func main() {
 	before := rig.Heap()
 	for range *rounds {
 		ctx, cancel := context.WithCancel(context.Background())
-		chunks, err := client.GetStream(ctx, "/keys/", clientv3.WithPrefix())
-		rig.Must(err)
+		chunks := rig.Value(client.GetStream(ctx, "/keys/", clientv3.WithPrefix()))
 		first := <-chunks
 		rig.Must(first.Err())
 		time.Sleep(20 * time.Millisecond) // the time it takes to fail to decode an object

@@ -21,8 +21,7 @@ func main() {
 	address := rig.StartEtcd()
 	relay := rig.NewRelay(address)
 	client := rig.Client(relay.Address)
-	_, err := client.Get(context.Background(), "/connect")
-	rig.Must(err)
+	rig.Value(client.Get(context.Background(), "/connect"))
 	for round := range *rounds {
 		ctx, cancel := context.WithCancel(context.Background())
 		relay.Hold() // delays the confirmation

@@ -77,9 +77,7 @@ func open(ctx context.Context, apiserver *store.Store) []watch.Interface {
 	options := storage.ListOptions{Recursive: true, SendInitialEvents: &initial, Predicate: storage.Everything}
 	options.Predicate.AllowWatchBookmarks = true
 	for range watches {
-		client, err := apiserver.Watch(ctx, "/configmaps/", options)
-		rig.Must(err)
-		clients = append(clients, client)
+		clients = append(clients, rig.Value(apiserver.Watch(ctx, "/configmaps/", options)))
 	}
 	return clients
 }

@@ -15,10 +15,8 @@ func main() {
 	client, objects := collector.Client(collector.ConfigMap("owner", "1", "", ""), collector.ConfigMap("changed", "2", "owner", "1"))
 
 	stop := collector.Run(client)
-	_, err := objects.CreateFake(collector.ConfigMap("created", "3", "nobody", "1"), metav1.CreateOptions{})
-	rig.Must(err)
+	rig.Value(objects.CreateFake(collector.ConfigMap("created", "3", "nobody", "1"), metav1.CreateOptions{}))
 	fmt.Printf("created with a reference to the owner's UID under another name: %s\n", collector.Fate(objects, "created"))
-	_, err = objects.UpdateFake(collector.ConfigMap("changed", "2", "nobody", "1"), metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(objects.UpdateFake(collector.ConfigMap("changed", "2", "nobody", "1"), metav1.UpdateOptions{}))
 	collector.Conclude(client, objects, stop, "a valid reference changed to the same", "changed")
 }
