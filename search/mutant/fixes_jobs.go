@@ -203,4 +203,27 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 `},
 		},
 	},
+	{
+		Name: "fix-finding-67", File: jobFile,
+		Summary: "The Job controller removes its finalizer from orphaned pods that a workload of another kind has adopted.",
+		Anchor: `		if controllerRef.Kind != controllerKind.Kind || controllerRef.APIVersion != batch.SchemeGroupVersion.String() {
+			// The pod is controlled by an owner that is not a batch/v1 Job. Do not remove finalizer.
+			return nil
+		}
+`,
+		Replacement: `		switch schema.FromAPIVersionAndKind(controllerRef.APIVersion, controllerRef.Kind) {
+		case controllerKind,
+			schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+			schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"},
+			schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"},
+			v1.SchemeGroupVersion.WithKind("ReplicationController"):
+		default:
+			return nil
+		}
+`,
+		More: []Edit{{
+			Anchor:      "		podWriteCallback = func(pod *v1.Pod, job *metav1.OwnerReference) {\n			if job == nil {\n",
+			Replacement: "		podWriteCallback = func(pod *v1.Pod, job *metav1.OwnerReference) {\n			if job == nil || job.Kind != controllerKind.Kind || job.APIVersion != batch.SchemeGroupVersion.String() {\n",
+		}},
+	},
 })
