@@ -15,7 +15,6 @@ import (
 
 // A controller whose creates were refused many times does not try again before the run ends. The names of the pods of a daemon set or replica set are generated.
 func TestBackoffAfterRefusedPods(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
 	daemon := func(w *world) { w.daemon.Status.DesiredNumberScheduled = 0 }
 	set := func(w *world) { w.set.Status.Replicas = 0 }
 	stateful := func(w *world) { w.stateful.Status.Replicas = 0 }
@@ -51,7 +50,7 @@ func TestBackoffAfterRefusedPods(t *testing.T) {
 				asked = append(asked, &importer.Told{Exchange: refused})
 			}
 			broken, err := plane.Broken(simtest.Seen{
-				Committed: states(t, lease), Histories: map[string]*model.History{"pods": {Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1}}}},
+				Committed: states(t, managerLeads), Histories: map[string]*model.History{"pods": {Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1}}}},
 				Requests: map[string][]*importer.Told{"pods": asked}, Unjudged: func(_, why string) { noted = append(noted, why) },
 			})
 			require.NoError(t, err)
@@ -63,7 +62,6 @@ func TestBackoffAfterRefusedPods(t *testing.T) {
 
 // A stateful set's controller retries with a growing backoff until it has observed its own writes.
 func TestBackoffOfAStatefulSetWhoseControllerLags(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
 	for name, row := range map[string]struct {
 		of, informers string
 		lag           time.Duration
@@ -96,7 +94,7 @@ func TestBackoffOfAStatefulSetWhoseControllerLags(t *testing.T) {
 				{Type: model.Added, RV: 4, Time: 0, Object: &model.Object{UID: "p"}}, {Type: model.Added, RV: 5, Time: int64(row.lag), Object: &model.Object{UID: "q"}},
 			}}}}
 			broken, err := plane.Broken(simtest.Seen{
-				Committed: states(t, lease), Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": asked}, Unjudged: func(string, string) {},
+				Committed: states(t, managerLeads), Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": asked}, Unjudged: func(string, string) {},
 			})
 			require.NoError(t, err)
 			require.Equal(t, row.holds, len(broken) == 1, broken)

@@ -15,7 +15,6 @@ import (
 
 // A pod of stateful set r/stateful is deleted in the foreground and owns a claim, which waits until no pod uses it.
 func TestAPodAndItsClaimWaitForEachOther(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
 	foreground := "pods/r/stateful-1 " + pod("p", `,"namespace":"r","name":"stateful-1","finalizers":["foregroundDeletion"]`+dying, bound, "")
 	claim := `persistentvolumeclaims/r/c {"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"uid":"c","namespace":"r","name":"c"` + protected + dying + owned("Pod", "p") + `}}`
 	behind := func(w *world) { w.stateful.Status.AvailableReplicas-- }
@@ -45,7 +44,7 @@ func TestAPodAndItsClaimWaitForEachOther(t *testing.T) {
 			row.wrong(w)
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
-			seen := simtest.Seen{Committed: states(t, strings.Join([]string{lease, row.pod, row.claim}, "\n")), Histories: map[string]*model.History{}}
+			seen := simtest.Seen{Committed: states(t, managerLeads+strings.Join([]string{row.pod, row.claim}, "\n")), Histories: map[string]*model.History{}}
 			isFinding(t, late, seen, 62, !row.holds)
 		})
 	}
@@ -54,9 +53,8 @@ func TestAPodAndItsClaimWaitForEachOther(t *testing.T) {
 // The pod of a replica set was placed before its claim was created, for which nobody selects a node.
 func TestNobodySelectsANode(t *testing.T) {
 	const (
-		lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
-		set   = `replicasets/r/set {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"set","namespace":"r","name":"set","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"deployment","uid":"deployment","controller":true}]}}`
-		late  = `"storageClassName":"late"`
+		set  = `replicasets/r/set {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"set","namespace":"r","name":"set","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"deployment","uid":"deployment","controller":true}]}}`
+		late = `"storageClassName":"late"`
 	)
 	placed, waits := strings.TrimSpace(using("pod", owned("ReplicaSet", "set"), bound, "Pending")), strings.TrimSpace(claim("c", "", late, "Pending"))
 	unready := func(w *world) { w.pod.Status.Conditions = nil }
@@ -85,7 +83,7 @@ func TestNobodySelectsANode(t *testing.T) {
 			row.wrong(w)
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
-			seen := simtest.Seen{Committed: states(t, strings.Join(append([]string{lease, set}, row.states...), "\n")), Histories: map[string]*model.History{}}
+			seen := simtest.Seen{Committed: states(t, managerLeads+strings.Join(append([]string{set}, row.states...), "\n")), Histories: map[string]*model.History{}}
 			isFinding(t, late, seen, 63, !row.holds)
 		})
 	}

@@ -16,7 +16,6 @@ import (
 
 // A daemon set has not replaced a pod of revision 1 by the end of the run.
 func TestPodsOfADaemonSetStayBesideEachOther(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
 	ready := func(uid, owner, node, revision, metadata string) string {
 		text := pod(uid, `,"labels":{"controller-revision-hash":"`+revision+`"}`+metadata+owned("DaemonSet", owner), `"nodeName":"`+node+`"`, "Running")
 		return "pods/r/" + uid + " " + strings.Replace(text, `"phase"`, `"conditions":[{"type":"Ready","status":"True"}],"phase"`, 1)
@@ -49,7 +48,7 @@ func TestPodsOfADaemonSetStayBesideEachOther(t *testing.T) {
 			w.daemon.Spec.MinReadySeconds, w.daemon.Spec.UpdateStrategy.RollingUpdate = row.wait, row.update
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.ErrorContains(t, late, "daemon set r/daemon")
-			seen := simtest.Seen{Committed: states(t, strings.Join([]string{lease, first, row.second}, "\n")), Histories: map[string]*model.History{"daemonsets.apps": {}}}
+			seen := simtest.Seen{Committed: states(t, managerLeads+strings.Join([]string{first, row.second}, "\n")), Histories: map[string]*model.History{"daemonsets.apps": {}}}
 			isFinding(t, late, seen, 41, !row.holds)
 		})
 	}

@@ -15,10 +15,7 @@ import (
 
 // A pod that is being deleted keeps the finalizer of a job, and another object is its controller.
 func TestAPodKeepsTheFinalizerOfAJob(t *testing.T) {
-	const (
-		lease    = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
-		tracking = "batch.kubernetes.io/job-tracking"
-	)
+	const tracking = "batch.kubernetes.io/job-tracking"
 	kept := "pods/r/kept " + pod("p", `,"namespace":"r","name":"kept","finalizers":["`+tracking+`"]`+dying+owned("DaemonSet", "daemon"), bound, "")
 	end := metav1.NewTime(time.Unix(1, 0))
 	waits := func(w *world) { w.pod.DeletionTimestamp, w.pod.UID, w.pod.Finalizers = &end, "p", []string{tracking} }
@@ -45,7 +42,7 @@ func TestAPodKeepsTheFinalizerOfAJob(t *testing.T) {
 			row.wrong(w)
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
-			seen := simtest.Seen{Committed: states(t, strings.Join([]string{lease, row.pod}, "\n")), Histories: map[string]*model.History{}}
+			seen := simtest.Seen{Committed: states(t, managerLeads+row.pod), Histories: map[string]*model.History{}}
 			isFinding(t, late, seen, 67, !row.holds)
 		})
 	}

@@ -15,7 +15,6 @@ import (
 
 // An endpoint slice of service r/service is being deleted, and stays.
 func TestAnEndpointSliceIsKept(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
 	slice := `endpointslices/r/s {"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"uid":"s","namespace":"r","name":"s","labels":{"kubernetes.io/service-name":"service"}` + dying + `}}`
 	lacks := func(w *world) { w.slice.Endpoints = nil }
 	for name, row := range map[string]struct {
@@ -35,7 +34,7 @@ func TestAnEndpointSliceIsKept(t *testing.T) {
 			row.wrong(w)
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
-			seen := simtest.Seen{Committed: states(t, strings.Join([]string{lease, row.slice}, "\n")), Histories: map[string]*model.History{}}
+			seen := simtest.Seen{Committed: states(t, managerLeads+row.slice), Histories: map[string]*model.History{}}
 			isFinding(t, late, seen, 65, !row.holds)
 		})
 	}
@@ -43,7 +42,6 @@ func TestAnEndpointSliceIsKept(t *testing.T) {
 
 // An endpoint slice of service r/service is deleted from 20 to 30 while manager-0 writes it.
 func TestAnEndpointSliceIsDeletedWhileItIsWritten(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}`
 	lacks := func(w *world) { w.slice.Endpoints = nil }
 	same := func(*importer.Exchange) {}
 	for name, row := range map[string]struct {
@@ -73,7 +71,7 @@ func TestAnEndpointSliceIsDeletedWhileItIsWritten(t *testing.T) {
 			deletion := importer.Exchange{Kind: model.Delete, Request: slice, Client: "user", Call: 20, Return: 30}
 			row.write(&write)
 			row.deletion(&deletion)
-			seen := simtest.Seen{Committed: states(t, lease), Requests: map[string][]*importer.Told{"endpointslices.discovery.k8s.io": {{Exchange: write}, {Exchange: deletion}}},
+			seen := simtest.Seen{Committed: states(t, managerLeads), Requests: map[string][]*importer.Told{"endpointslices.discovery.k8s.io": {{Exchange: write}, {Exchange: deletion}}},
 				Histories: map[string]*model.History{"pods": {Streams: []model.Stream{{Client: "manager-0 (life 2)", Call: 1}}}}}
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)

@@ -18,9 +18,11 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
+// managerLeads says that manager-0 is the leading controller manager.
+const managerLeads = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
+
 // Overdue state fails the run if the controller had observed its cause, and not if that came and went before the controller listed.
 func TestOverdue(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
 	owner := func(rv int64, uid string, deleted bool) model.Change {
 		return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Namespace: "r", Name: "set", UID: uid, RV: rv}}
 	}
@@ -114,7 +116,7 @@ func TestOverdue(t *testing.T) {
 			row.wrong(w)
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.Error(t, late)
-			committed := states(t, lease+row.states)
+			committed := states(t, managerLeads+row.states)
 			sets := &model.History{Truth: model.Truth{Changes: row.owners}}
 			sets.Streams = []model.Stream{{ID: 1, Client: "manager-0", Call: 1, Events: row.told}}
 			others := &model.History{Truth: model.Truth{Changes: slices.Clone(row.owners)}}
@@ -218,7 +220,6 @@ func TestContendedDefinition(t *testing.T) {
 // A budget counts too many pods: since its last change, the labels of a pod have changed so that it no longer selects the pod.
 func TestBudgetCountsARelabelledPod(t *testing.T) {
 	const (
-		lease  = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
 		budget = `poddisruptionbudgets/r/budget {"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"namespace":"r","name":"budget"}}` + "\n"
 		gone   = "pods/r/p -\n"
 	)
@@ -232,24 +233,24 @@ func TestBudgetCountsARelabelledPod(t *testing.T) {
 		wrong       func(*world)
 		excused     bool
 	}{
-		"relabelled after the budget's last change": {lease + selected + budget + other, "", tooMany, true},
-		"label removed":                                 {lease + selected + budget + in("r", ""), "", tooMany, true},
-		"relabelled, then deleted":                      {lease + selected + budget + other + gone, "", tooMany, true},
-		"relabelled before the budget's last change":    {lease + selected + other + budget, "", tooMany, false},
-		"only another budget has changed since":         {lease + selected + budget + other + strings.Replace(budget, "/budget", "/another", 1), "", tooMany, true},
-		"deleted":                                       {lease + selected + budget + gone, "", tooMany, false},
-		"deleted and recreated with another label":      {lease + selected + budget + gone + other, "", tooMany, false},
-		"another label added":                           {lease + selected + budget + both, "", tooMany, false},
-		"relabelled so that the budget selects it":      {lease + other + budget + selected, "", tooMany, false},
-		"relabelled, selected neither before nor after": {lease + other + budget + in("r", `"app":"c"`), "", tooMany, false},
-		"relabelled in another namespace":               {lease + in("b", `"app":"a"`) + budget + in("b", `"app":"b"`), "", tooMany, false},
-		"budget counts too few":                         {lease + selected + budget + other, "", func(w *world) { w.budget.Status.CurrentHealthy = 0 }, false},
-		"budget's generation not observed":              {lease + selected + budget + other, "", func(w *world) { tooMany(w); w.budget.Generation = 2 }, false},
-		"budget terminating": {lease + selected + budget + other, "", func(w *world) {
+		"relabelled after the budget's last change": {managerLeads + selected + budget + other, "", tooMany, true},
+		"label removed":                                 {managerLeads + selected + budget + in("r", ""), "", tooMany, true},
+		"relabelled, then deleted":                      {managerLeads + selected + budget + other + gone, "", tooMany, true},
+		"relabelled before the budget's last change":    {managerLeads + selected + other + budget, "", tooMany, false},
+		"only another budget has changed since":         {managerLeads + selected + budget + other + strings.Replace(budget, "/budget", "/another", 1), "", tooMany, true},
+		"deleted":                                       {managerLeads + selected + budget + gone, "", tooMany, false},
+		"deleted and recreated with another label":      {managerLeads + selected + budget + gone + other, "", tooMany, false},
+		"another label added":                           {managerLeads + selected + budget + both, "", tooMany, false},
+		"relabelled so that the budget selects it":      {managerLeads + other + budget + selected, "", tooMany, false},
+		"relabelled, selected neither before nor after": {managerLeads + other + budget + in("r", `"app":"c"`), "", tooMany, false},
+		"relabelled in another namespace":               {managerLeads + in("b", `"app":"a"`) + budget + in("b", `"app":"b"`), "", tooMany, false},
+		"budget counts too few":                         {managerLeads + selected + budget + other, "", func(w *world) { w.budget.Status.CurrentHealthy = 0 }, false},
+		"budget's generation not observed":              {managerLeads + selected + budget + other, "", func(w *world) { tooMany(w); w.budget.Generation = 2 }, false},
+		"budget terminating": {managerLeads + selected + budget + other, "", func(w *world) {
 			w.budget.DeletionTimestamp, w.budget.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"f"}
 		}, false},
 		"no leader":     {selected + budget + other, "", tooMany, false},
-		"the fix is on": {lease + selected + budget + other, "fix-finding-33", tooMany, false},
+		"the fix is on": {managerLeads + selected + budget + other, "fix-finding-33", tooMany, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(mutant.Variable, row.fix)

@@ -88,8 +88,7 @@ func TestCreatedByStaleServer(t *testing.T) {
 
 // A controller's create is refused at 100 s in a namespace that was recreated at 90 s, by an API server that may not know that.
 func TestRefusedByStaleServer(t *testing.T) {
-	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
-	recreated := lease + namespaceOf("u", "") + namespaceOf("u", dying) + "namespaces/r -\n" + namespaceOf("v", "")
+	recreated := managerLeads + namespaceOf("u", "") + namespaceOf("u", dying) + "namespaces/r -\n" + namespaceOf("v", "")
 	refusal := func(client, server, namespace string, code int, at time.Duration) *importer.Told {
 		return &importer.Told{Exchange: importer.Exchange{Kind: model.Create, Request: importer.Request{Scope: model.Scope{Namespace: namespace}}, Client: client, Server: server, Code: code, Call: int64(at)}}
 	}
@@ -116,8 +115,8 @@ func TestRefusedByStaleServer(t *testing.T) {
 		"in another namespace":               {recreated, refusal("manager-0", "stale", "b", 403, when), &model.History{}, "other", "", true},
 		"for another reason":                 {recreated, refusal("manager-0", "stale", "r", 409, when), &model.History{}, "other", "", true},
 		"before it was recreated":            {recreated, refusal("manager-0", "stale", "r", 403, 80*s), &model.History{}, "other", "", true},
-		"in a namespace that is terminating": {lease + namespaceOf("v", "") + namespaceOf("v", dying), stale, &model.History{}, "other", "", true},
-		"in a namespace that is new":         {lease + namespaceOf("v", ""), stale, &model.History{}, "other", "", true},
+		"in a namespace that is terminating": {managerLeads + namespaceOf("v", "") + namespaceOf("v", dying), stale, &model.History{}, "other", "", true},
+		"in a namespace that is new":         {managerLeads + namespaceOf("v", ""), stale, &model.History{}, "other", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(mutant.Variable, row.fixed)
