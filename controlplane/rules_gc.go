@@ -127,11 +127,21 @@ func finalizersHold(s *store, key string, old, now object, rv int64) string {
 	if old == nil || now != nil || len(old.GetFinalizers()) < 2 {
 		return ""
 	}
-	before, by := s.deletedBy(s.changed[key]), s.removedBy(old, rv)
-	if before != nil && by != nil && before.Return > by.Call && s.isFinding(19, "objects with finalizers", "an update that removed the last finalizer has deleted a newer version of the object, which has others") {
+	if by := s.removedBy(old, rv); by != nil && s.writtenSince(by.Call, key, old) && s.isFinding(19, "objects with finalizers", "an update that removed the last finalizer has deleted a newer version of the object, which has others") {
 		return ""
 	}
 	return fmt.Sprintf("%s is removed with the finalizers %q", nameOf(key), old.GetFinalizers())
+}
+
+// writtenSince reports whether the last state of an object was written by a request that was answered after a time. If it is unknown which one that was, as the
+// answers to several deletions do not tell, any deletion may have been.
+func (s *store) writtenSince(time int64, key string, old object) bool {
+	if last := s.deletedBy(s.changed[key]); last != nil {
+		return last.Return > time
+	}
+	return slices.ContainsFunc(s.seen.Requests[resourceOfKind(old)], func(request *importer.Told) bool {
+		return request.Kind == model.Delete && request.Scope == model.Scope{Namespace: old.GetNamespace(), Name: old.GetName()} && request.Return > time
+	})
 }
 
 // ownerIsLast checks objects that the garbage collector removes, or whose finalizer foregroundDeletion it removes, as no blocking dependents are left.

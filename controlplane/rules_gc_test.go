@@ -42,6 +42,16 @@ func TestFinalizersHold(t *testing.T) {
 			{Exchange: importer.Exchange{Kind: model.Update, Request: request, Call: removed.Call, Return: removed.Return}, Op: removed},
 		}
 		require.Zero(t, brokenOf(t, seen, "FinalizersHold"))
+		// Of two deletions, it is unknown which one has written.
+		update, scope := *seen.Requests["configmaps"][1], model.Scope{Namespace: "r", Name: "o"}
+		for end, broken := range map[int64]int{removed.Call: 1, removed.Call + 1: 0} {
+			one, other := *seen.Requests["configmaps"][0], *seen.Requests["configmaps"][0]
+			one.Return, other.Return, one.Op.Return, other.Op.Return = end, end, end, end
+			one.Scope, other.Scope, update.Scope = scope, scope, scope
+			asked := seen
+			asked.Requests = map[string][]*importer.Told{"configmaps": {&one, &other, &update}}
+			require.Equal(t, broken, brokenOf(t, asked, "FinalizersHold"))
+		}
 		seen.Requests["configmaps"][1].Op.Objects[0].UID = "another"
 		require.Equal(t, 1, brokenOf(t, seen, "FinalizersHold"))
 	})
