@@ -45,11 +45,13 @@ func (p *Plane) Gatekeeper(ctx context.Context, config *rest.Config) error {
 			return nil
 		}
 		_, err := client.CoreV1().Pods(name.Namespace).Patch(ctx, name.Name, types.StrategicMergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			queue.AddRateLimited(name)
-		} else {
+		if err == nil {
 			p.note((*Plane).Gatekeeper)
+		}
+		if err == nil || apierrors.IsNotFound(err) {
 			queue.Forget(name)
+		} else {
+			queue.AddRateLimited(name)
 		}
 		queue.Done(name)
 	}

@@ -27,7 +27,7 @@ type Settings struct {
 	Scheduler []string
 }
 
-// The settings that runs may have. None changes what is promised, and how soon.
+// The settings that runs may have. None changes what is promised, or how soon.
 var (
 	settableGates = []string{
 		"StaleControllerConsistencyDaemonSet=false", "StaleControllerConsistencyJob=false", "StaleControllerConsistencyReplicaSet=false",

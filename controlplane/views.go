@@ -7,7 +7,8 @@ import (
 
 // views are the times at which each life of a program first listed or watched all objects of a resource, by resource, unless it allowed
 // the state of a cache. Its later decisions are based on that and on its own writes: controllers wait until they
-// observe their own writes, but not for those of another life (feature gates StaleControllerConsistency*: each process remembers its own).
+// observe their own writes, but not for those of another life (feature gates StaleControllerConsistency*, or the expectations of pods where settings
+// switch these off: each process remembers its own).
 type views map[string]map[string]int64
 
 func newViews(seen simtest.Seen) views {
