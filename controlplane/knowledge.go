@@ -67,12 +67,25 @@ func (a surroundings) knowledge(seen simtest.Seen, decision explain.Decision) (t
 
 // toldOf says what the author of a change had been told when it sent the request; "" if the author is unknown.
 func (s *store) toldOf(old, now object, rv int64) string {
-	client, call := s.author(old, now, rv)
-	if client == "" {
+	by := s.author(old, now, rv)
+	if by == nil {
 		return ""
 	}
-	return "\n" + explain.Wrap(4, fmt.Sprintf("%s asked for that at %s.", client, model.At(call))) +
-		s.around(old, now).knowledge(s.seen, explain.Decision{Client: client, Time: call, RV: rv})
+	return "\n" + explain.Wrap(4, fmt.Sprintf("%s asked for that at %s.", s.who(by), model.At(by.Call))) +
+		s.around(old, now).knowledge(s.seen, explain.Decision{Client: by.Client, Time: by.Call, RV: rv})
+}
+
+// who names the client that has made a request, and its controller, which follows the commit of Kubernetes in the User-Agent (restclient.AddUserAgent).
+func (s *store) who(by *model.Operation) string {
+	at, known := s.requests[requestOf{by.Client, by.Call, by.Scope}]
+	if !known {
+		return by.Client
+	}
+	_, version, _ := strings.Cut(at.all[at.at].Agent, " kubernetes/")
+	if _, controller, is := strings.Cut(version, "/"); is {
+		return by.Client + ", by its " + controller + ","
+	}
+	return by.Client
 }
 
 // leaderToldOf says what the last leading controller manager, or for a pending pod the scheduler, has been told of an overdue object.

@@ -38,11 +38,13 @@ func TestWhatABreakerHadBeenTold(t *testing.T) {
 			Streams:    []model.Stream{stream(2, added(40, a))},
 		},
 	}
-	broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: histories})
+	asked := importer.Exchange{Kind: model.Create, Client: "manager-0", Call: 20 * ms, Agent: "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1234567/replicaset-controller"}
+	requests := map[string][]*importer.Told{"pods": {{Exchange: asked}}}
+	broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: histories, Requests: requests})
 	require.NoError(t, err)
 	require.Len(t, broken, 1)
 	_, why, _ := strings.Cut(broken[0], "\n")
-	require.Equal(t, "manager-0 asked for that at 0.020s. "+
+	require.Equal(t, "manager-0, by its replicaset-controller, asked for that at 0.020s. "+
 		"manager-0 had observed no relevant change to pods. It had not observed that r/a was created at RV 2 (create by client manager-0, operation 1, 0.010s to 0.015s), and did so 20ms later. "+
 		"manager-0 had observed all relevant changes to replicasets.apps, the last 18ms before: r/s was created at RV 1.", strings.Join(strings.Fields(why), " "))
 }

@@ -75,18 +75,21 @@ func leaderActs(s *store, key string, old, now object, rv int64) string {
 	if strings.HasPrefix(key, leases) {
 		return ""
 	}
-	client, call := s.author(old, now, rv)
-	name := programOf(client)
+	by := s.author(old, now, rv)
+	if by == nil {
+		return ""
+	}
+	name := programOf(by.Client)
 	for prefix, lease := range electionLeases {
 		at := s.terms[lease]
-		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return || s.robbed[name] {
+		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || by.Call <= at.began.Return || s.robbed[name] {
 			continue
 		}
 		whom := at.holder + " had acquired the lease"
 		if at.holder == "" {
 			whom = at.began.Client + " had released the lease"
 		}
-		return fmt.Sprintf("%s changes %s by a request sent %v after %s", client, nameOf(key), time.Duration(call-at.began.Return), whom)
+		return fmt.Sprintf("%s changes %s by a request sent %v after %s", by.Client, nameOf(key), time.Duration(by.Call-at.began.Return), whom)
 	}
 	return ""
 }
@@ -97,16 +100,16 @@ func programOf(client string) string {
 	return name
 }
 
-// author returns the client that made a change, and when it sent the request; "" if that is unknown.
-func (s *store) author(old, now object, rv int64) (client string, call int64) {
-	if by := s.wrote[rv]; by != nil {
-		return by.Client, by.Call
+// author returns the request that made a change; nil if that is unknown.
+func (s *store) author(old, now object, rv int64) *model.Operation {
+	if by := s.deletedBy(rv); by != nil {
+		return by
 	}
 	before, after := both[corev1.Pod](old, now)
 	if after != nil && after.Spec.NodeName != "" && (before == nil || before.Spec.NodeName == "") && s.bindings != nil {
 		if by := s.bindings.by[after.UID]; by != nil {
-			return by.Client, by.Call
+			return &by.Op
 		}
 	}
-	return "", 0
+	return nil
 }
