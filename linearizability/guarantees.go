@@ -34,7 +34,7 @@ var (
 
 // What a watch guarantees.
 var (
-	Ordered = &Guarantee{"Ordered", "the resourceVersions of the events of a stream strictly increase, except among the initial events",
+	Ordered = &Guarantee{"Ordered", "the resourceVersions of the events of a stream strictly increase, except among the initial events, and those of objects whose lease has expired",
 		"etcd API guarantees, watch APIs: ordered",
 		"an event with a lower RV than an earlier one, except among the initial events"}
 	Unique = &Guarantee{"Unique", "a stream sends no event at or below the resourceVersion that it starts from, and none twice",

@@ -5,16 +5,18 @@ import "github.com/watchsim/watchsim/model"
 // judgeRevisions judges Revision.
 func judgeRevisions(f *facts, out *findings) {
 	truth := &f.history.Truth
-	last := int64(0)
+	last := &model.Change{}
 	for change := range model.Each(truth.Changes) {
 		key := change.Object.Key()
-		if change.RV <= last {
-			out.violate(Revision, revisionBack, Witness{RVs: []int64{last, change.RV}, Key: key})
+		if !change.Follows(last) {
+			out.violate(Revision, revisionBack, Witness{RVs: []int64{last.RV, change.RV}, Key: key})
 		}
 		if change.RV > truth.Revision {
 			out.violate(Revision, revisionBeyond, Witness{RVs: []int64{change.RV}, Key: key, Want: truth.Revision})
 		}
-		last = max(last, change.RV)
+		if change.RV >= last.RV {
+			last = change
+		}
 	}
 	compacted := int64(0)
 	for _, compaction := range truth.Compactions {

@@ -1,6 +1,7 @@
 package linearizability_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,8 @@ func TestRevision(t *testing.T) {
 		{"unchanged", func(*model.Truth) {}, nil, false},
 		{"no changes", func(truth *model.Truth) { truth.Changes = nil }, nil, false},
 		{"increasing compactions", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 3}, {RV: 20}} }, nil, false},
+		{"a lease that expires for two objects", func(truth *model.Truth) { *truth = expiry().Truth }, nil, false},
+		{"a deletion at the revision of a lease", func(truth *model.Truth) { *truth = expiry().Truth; truth.Changes[6].Expired = false }, broken, true},
 		{"a revision twice", func(truth *model.Truth) { truth.Changes[1].RV = 2 }, broken, true},
 		{"a revision that decreases", func(truth *model.Truth) { truth.Changes[2].RV = 3 }, broken, true},
 		{"a change after the last revision", func(truth *model.Truth) { truth.Revision = 14 }, broken, true},
@@ -35,6 +38,34 @@ func TestRevision(t *testing.T) {
 			verdict := judge(t, h, row.broken)
 			require.Equal(t, row.unsound, verdict.Reason != "", "only without an order is the rest left unjudged")
 		})
+	}
+}
+
+// expiry returns a history in which etcd deletes a/y and b/z at 12, as their lease expires, and a stream with events of it.
+func expiry(events ...model.Event) *model.History {
+	h := closedStream(model.Stream{RV: 9}, events...)
+	h.Truth.Changes[5].Expired = true
+	gone := h.Truth.Changes[4].Object
+	h.Truth.Changes = slices.Insert(h.Truth.Changes, 6, model.Change{RV: 12, Deleted: true, Expired: true, Object: gone})
+	return h
+}
+
+// TestOneLeaseExpiresForTwoObjects: the events of both have one resourceVersion, and each must arrive once.
+func TestOneLeaseExpiresForTwoObjects(t *testing.T) {
+	y, z := deleted(12), model.Event{Time: 1012, Type: model.Deleted, RV: 12, Object: objectAt(9)}
+	z.Object.RV = 12
+	for name, row := range map[string]struct {
+		events []model.Event
+		broken guarantees
+	}{
+		"both":             {[]model.Event{y, z, modified(15)}, nil},
+		"the other first":  {[]model.Event{z, y, modified(15)}, guarantees{linearizability.Reliable}}, // etcd tells them in order of their keys
+		"the first only":   {[]model.Event{y, modified(15)}, guarantees{linearizability.Reliable}},
+		"the second only":  {[]model.Event{z, modified(15)}, guarantees{linearizability.Reliable}},
+		"the first twice":  {[]model.Event{y, z, y, modified(15)}, guarantees{linearizability.Unique}},
+		"the second twice": {[]model.Event{y, z, z, modified(15)}, guarantees{linearizability.Unique}},
+	} {
+		t.Run(name, func(t *testing.T) { judge(t, expiry(row.events...), row.broken) })
 	}
 }
 

@@ -152,7 +152,7 @@ func (w *walk) readEvent(i int, event *model.Event) {
 		w.proved++
 		return
 	}
-	k, owed := w.find(event.RV)
+	k, owed := w.find(event.RV, event.Object)
 	switch {
 	case event.Object == nil:
 		w.violate(Faithful, withoutObject, w.at(i, event.RV))
@@ -221,7 +221,7 @@ func (w *walk) isMisdated(event *model.Event, which *int) bool {
 	if !known || version.Object == nil || version.RV != event.RV {
 		return false
 	}
-	k, owed := w.find(version.Until)
+	k, owed := w.find(version.Until, event.Object)
 	if !owed || w.owed[k].Type != model.Deleted || w.has(k) {
 		return false
 	}
@@ -250,12 +250,18 @@ func (w *walk) isLate(event *model.Event) bool {
 	return true
 }
 
-// find returns which of owed is at rv.
-func (w *walk) find(rv int64) (int, bool) {
-	if w.proved < len(w.owed) && w.owed[w.proved].RV == rv {
+// find returns which of owed is at rv: that of an object, if a lease has expired for more than one, and another one otherwise.
+func (w *walk) find(rv int64, of *model.Object) (int, bool) {
+	if w.proved < len(w.owed) && w.owed[w.proved].RV == rv && (of == nil || w.owed[w.proved].Object.Key() == of.Key()) {
 		return w.proved, true
 	}
-	return slices.BinarySearchFunc(w.owed, rv, func(t model.Transition, rv int64) int { return cmp.Compare(t.RV, rv) })
+	first, found := slices.BinarySearchFunc(w.owed, rv, func(t model.Transition, rv int64) int { return cmp.Compare(t.RV, rv) })
+	for k := first; of != nil && k < len(w.owed) && w.owed[k].RV == rv; k++ {
+		if w.owed[k].Object.Key() == of.Key() {
+			return k, true
+		}
+	}
+	return first, found
 }
 
 // reportUnowed reports an event within scope that the stream is not owed.

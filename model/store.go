@@ -44,21 +44,26 @@ type step struct {
 	last *Object // prev at rv, as a DELETED event carries it; nil if prev is
 }
 
-// InOrder reports whether the revisions of the changes increase, up to the last revision at
-// most. If they do not, the truth says nothing.
+// InOrder reports whether each of the changes may follow the one before, up to the last revision at
+// most. If not, the truth says nothing.
 func (t *Truth) InOrder() bool {
-	last := int64(0)
+	last := &Change{}
 	for change := range Each(t.Changes) {
-		if change.RV <= last || change.RV > t.Revision {
+		if !change.Follows(last) || change.RV > t.Revision {
 			return false
 		}
-		last = change.RV
+		last = change
 	}
 	return true
 }
 
+// Follows reports whether a change may come after another one in etcd's log: its revision is higher, or one lease has expired for both objects.
+func (c *Change) Follows(before *Change) bool {
+	return c.RV > before.RV || c.RV == before.RV && c.Expired && before.Expired
+}
+
 // NewStore builds the store by applying the truth's changes in order to an empty
-// one. The changes must be in strictly increasing order of RV.
+// one. Each change must follow the one before ([Change.Follows]).
 //
 // The RV of a stored object is that of its change, whatever Change.Object.RV
 // says, and the last state of a deleted object is that of the change before the

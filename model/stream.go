@@ -113,6 +113,9 @@ type StreamState struct {
 	// RV is, within the block, the RV at which the block was taken. For a live
 	// stream it is the position: all that it is owed up to there has arrived.
 	RV int64
+	// Arrived counts the events at RV that have arrived, if more are owed there, and is otherwise 0. A change is of one object, so that happens only when
+	// a lease has expired for several.
+	Arrived int
 	// Sent are the keys of the block that have arrived, in the order of arrival.
 	// It must not be changed. Size is the number of objects in the block.
 	Sent []Key
@@ -121,7 +124,7 @@ type StreamState struct {
 
 // Equal reports whether two states allow the same future. Size follows from RV.
 func (s StreamState) Equal(other StreamState) bool {
-	return s.Stage == other.Stage && s.RV == other.RV && slices.Equal(s.Sent, other.Sent)
+	return s.Stage == other.Stage && s.RV == other.RV && s.Arrived == other.Arrived && slices.Equal(s.Sent, other.Sent)
 }
 
 // Start returns the state of a stream on which nothing has arrived.
@@ -155,9 +158,9 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 
 	switch {
 	case state.Stage == Live:
-		return stepLive(store, w, state.RV, event)
+		return stepLive(store, w, state, event)
 	case !w.HasBlock():
-		return stepLive(store, w, w.RV, event)
+		return stepLive(store, w, StreamState{RV: w.RV}, event)
 	case state.Stage == InBlock:
 		return stepBlock(store, w, state, event, reached)
 	}
@@ -166,7 +169,7 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 	for _, rv := range blockRVs(store, w) {
 		size := len(store.List(w.Scope, w.Selector, rv))
 		if !w.MustMark() && size == 0 {
-			next = append(next, stepLive(store, w, rv, event)...)
+			next = append(next, stepLive(store, w, StreamState{RV: rv}, event)...)
 		}
 		next = append(next, stepBlock(store, w, StreamState{Stage: InBlock, RV: rv, Size: size}, event, reached)...)
 	}
@@ -191,7 +194,7 @@ func blockRVs(store *Store, w Watch) []int64 {
 func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached int64) []StreamState {
 	if event.Type == Bookmark {
 		complete := len(state.Sent) == state.Size
-		if event.InitialEnd && complete && promises(store, w, state.RV, event.RV) {
+		if event.InitialEnd && complete && promises(store, w, state, event.RV) {
 			return []StreamState{{Stage: Live, RV: event.RV}}
 		}
 		return nil
@@ -210,29 +213,45 @@ func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached i
 	return next
 }
 
-// stepLive is a step of a stream that has everything up to position. The next event
+// stepLive is a step of a stream after its initial block. The next event
 // must be a bookmark or exactly the next one owed: nothing is missing, duplicate,
 // altered or early.
-func stepLive(store *Store, w Watch, position int64, event *Event) []StreamState {
+func stepLive(store *Store, w Watch, state StreamState, event *Event) []StreamState {
 	if event.Type == Bookmark {
-		if event.InitialEnd || !promises(store, w, position, event.RV) {
+		if event.InitialEnd || !promises(store, w, state, event.RV) {
 			return nil
 		}
 		return []StreamState{{Stage: Live, RV: event.RV}}
 	}
-	next, owed := store.NextOwed(w.Scope, w.Selector, position)
-	if !owed || event.Type != next.Type || !event.Object.Equal(next.Object) {
+	due, owed := next(store, w, state)
+	if !owed || event.Type != due.Type || !event.Object.Equal(due.Object) {
 		return nil
 	}
-	return []StreamState{{Stage: Live, RV: event.RV}}
+	after := StreamState{Stage: Live, RV: event.RV, Arrived: 1}
+	if event.RV == state.RV {
+		after.Arrived += state.Arrived
+	}
+	if due, owed = next(store, w, after); !owed || due.RV > event.RV {
+		after.Arrived = 0
+	}
+	return []StreamState{after}
 }
 
-// promises reports whether a stream that has everything up to position may send
-// a bookmark at rv. Everything up to the RV of a bookmark must have arrived, so that
-// a client may resume from it. It may repeat the previous bookmark.
-func promises(store *Store, w Watch, position, rv int64) bool {
-	next, owed := store.NextOwed(w.Scope, w.Selector, position)
-	return rv >= position && (!owed || next.RV > rv)
+// next returns the first event that a stream is owed after its initial block; false if there is none.
+func next(store *Store, w Watch, state StreamState) (Transition, bool) {
+	if state.Arrived > 0 {
+		if there := store.Owed(w.Scope, w.Selector, state.RV-1, state.RV); state.Arrived < len(there) {
+			return there[state.Arrived], true
+		}
+	}
+	return store.NextOwed(w.Scope, w.Selector, state.RV)
+}
+
+// promises reports whether a stream may send a bookmark at rv. Everything up to the RV
+// of a bookmark must have arrived, so that a client may resume from it. It may repeat the previous bookmark.
+func promises(store *Store, w Watch, state StreamState, rv int64) bool {
+	due, owed := next(store, w, state)
+	return rv >= state.RV && (!owed || due.RV > rv)
 }
 
 // fail is the step of an ERROR, which must carry a status. An open stream may fail at
@@ -251,18 +270,17 @@ func fail(w Watch, state StreamState, event *Event, reached int64) []StreamState
 // Complete reports whether a stream in this state has everything that it is
 // owed, given the last revision of etcd. One that has failed is owed nothing.
 func Complete(store *Store, w Watch, state StreamState, revision int64) bool {
-	position := state.RV
 	switch {
 	case state.Stage == Ended:
 		return true
 	case state.Stage == InBlock:
 		return false
 	case state.Stage == Opened && !w.HasBlock():
-		position = w.RV
+		state.RV = w.RV
 	case state.Stage == Opened:
 		// An empty state needs no event, unless a bookmark must mark its end.
 		return !w.MustMark() && w.Oldest() <= revision && len(store.List(w.Scope, w.Selector, revision)) == 0
 	}
-	_, owed := store.NextOwed(w.Scope, w.Selector, position)
+	_, owed := next(store, w, state)
 	return !owed
 }

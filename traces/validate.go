@@ -99,23 +99,23 @@ func (v *validation) end() {
 // no records of it, and 0 as the last revision.
 func (v *validation) truth() {
 	truth := &v.history.Truth
-	last := int64(0)
-	revision := func(at place, rv int64) {
-		v.demand(rv > last, at, "rv", rv, "a revision above %d, that of the previous %s", last, at.kind)
-		v.demand(rv <= truth.Revision, at, "rv", rv, "at most %d, the last revision that the end record names", truth.Revision)
-		last = rv
+	last := &model.Change{}
+	revision := func(at place, change *model.Change) {
+		v.demand(change.Follows(last), at, "rv", change.RV, "a revision above %d, that of the previous %s", last.RV, at.kind)
+		v.demand(change.RV <= truth.Revision, at, "rv", change.RV, "at most %d, the last revision that the end record names", truth.Revision)
+		last = change
 	}
 	for i := range truth.Changes {
 		change := &truth.Changes[i]
 		at := place{kindChange, i, "the change to %s", []any{change.Object.Key()}}
-		revision(at, change.RV)
+		revision(at, change)
 		v.named(at, "object.name", change.Object.Name, "an object")
 		v.demand(!change.Expired || change.Deleted, at, "expired", true, "false unless deleted is set")
 	}
-	last = 0
+	last = &model.Change{}
 	for i, compaction := range truth.Compactions {
 		at := place{kindCompaction, i, "compaction %d", []any{i + 1}}
-		revision(at, compaction.RV)
+		revision(at, &model.Change{RV: compaction.RV})
 		v.timeOr(at, "time", compaction.Time, 0, "", ", or -1 if it is unknown")
 	}
 }

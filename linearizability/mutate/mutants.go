@@ -47,7 +47,7 @@ var mutants = []mutant{
 	{"Linearizable", "a write of unknown outcome must have taken effect by its end", "TestWritesAndMostRecentReads",
 		`r.makes(op, version, math.MaxInt64)`, `r.makes(op, version, op.Return)`},
 	{"Revision", "two changes may have the same revision", "TestRevision",
-		`if change.RV <= last {`, `if change.RV < last {`},
+		`if !change.Follows(last) {`, `if change.RV < last.RV {`},
 	{"Revision", "a compaction may go back", "TestRevision",
 		`if compaction.RV <= compacted || compaction.RV > truth.Revision {`,
 		`if compaction.RV > truth.Revision {`},

@@ -108,15 +108,15 @@ func TestAMutantThatStaysGreenIsReported(t *testing.T) {
 		t.Skip("it builds the oracle's tests five times")
 	}
 	edit := func(replacement string) mutant {
-		return mutant{"Revision", "one of three", "TestRevision", "if change.RV <= last {", replacement}
+		return mutant{"Revision", "one of three", "TestRevision", "if !change.Follows(last) {", replacement}
 	}
 	var stdout bytes.Buffer
 	green, err := tryAll(t.Context(), []mutant{
-		edit("if change.RV < last {"), edit("if last >= change.RV {"), edit("if change.RV <= lost {"),
+		edit("if change.RV < last.RV {"), edit("if false == change.Follows(last) {"), edit("if !change.Follows(lost) {"),
 	}, 2, &stdout)
 	require.NoError(t, err)
 	require.Equal(t, 2, green)
-	require.Regexp(t, `(?s)s  TestRevision/a_revision_twice\n.*NONE: TestRevision stayed green\n.*NONE: it does not compile: .*undefined: lost`, stdout.String())
+	require.Regexp(t, `(?s)s  TestRevision/a_deletion_at_the_revision_of_a_lease\n.*NONE: TestRevision stayed green\n.*NONE: it does not compile: .*undefined: lost`, stdout.String())
 	require.Contains(t, stdout.String(), "\n1 of 3 mutants of 1 rules turned their test red, in ")
 
 	missing := edit("if change.RV < last {")

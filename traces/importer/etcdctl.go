@@ -134,8 +134,10 @@ func (r *etcdReader) addWatched(response *etcdResponse) error {
 			part.From = change.RV - 1
 		}
 		// Keys of other resources may have changed in the same transaction.
-		if last := len(part.Changes) - 1; change.RV < part.To || wanted && last >= 0 && change.RV <= part.Changes[last].RV {
-			return fmt.Errorf("expected events in order of their revision, one for each, found %d after %d", change.RV, part.To)
+		if last := len(part.Changes) - 1; wanted && last >= 0 && change.RV == part.Changes[last].RV && change.Deleted && part.Changes[last].Deleted {
+			change.Expired, part.Changes[last].Expired = true, true // API servers write one object at a time, but a lease may expire for more
+		} else if change.RV < part.To || wanted && last >= 0 && change.RV <= part.Changes[last].RV {
+			return fmt.Errorf("expected events in order of their revision, one for each unless a lease has expired, found %d after %d", change.RV, part.To)
 		}
 		part.To = change.RV
 		if wanted {

@@ -78,6 +78,19 @@ func TestStateAndChangesAreRead(t *testing.T) {
 	}, h.Truth.Changes)
 }
 
+// TestALeaseExpiresForTwoObjects: etcd deletes both at one revision. API servers write one object at a time.
+func TestALeaseExpiresForTwoObjects(t *testing.T) {
+	const a, b = "/registry/pods/default/a", "/registry/pods/default/b"
+	h, _, err := historyOf(etcdctl(11, got(10, put(a, 5, "{}"), put(b, 7, "{}")), watched(12, remove(b, 12), remove(a, 12))))
+	require.NoError(t, err)
+	require.Equal(t, []model.Change{
+		{RV: 5, Object: model.Object{Namespace: "default", Name: "a", Value: "unknown@5", RV: 5}},
+		{RV: 7, Object: model.Object{Namespace: "default", Name: "b", Value: "unknown@7", RV: 7}},
+		{RV: 12, Deleted: true, Expired: true, Object: model.Object{Namespace: "default", Name: "a", Value: "unknown@5", RV: 12}},
+		{RV: 12, Deleted: true, Expired: true, Object: model.Object{Namespace: "default", Name: "b", Value: "unknown@7", RV: 12}},
+	}, h.Truth.Changes)
+}
+
 func TestKeysOfResources(t *testing.T) {
 	for key, row := range map[string]struct {
 		resource, want string
@@ -109,6 +122,7 @@ func TestBadEtcdctlOutputIsRefusedWithAPosition(t *testing.T) {
 		"other JSON":                  {`{"kind":"Pod"}`, "f:1 (byte 0): expected a response of etcd with the revision in its header, found none; was etcdctl given -w json?"},
 		"plain output":                {"PUT\n/registry", `f:1 (byte 0): expected a JSON object, found "PUT\n/registry"`},
 		"disorder":                    {watched(9, put(a, 9, "")) + watched(9, put(a, 8, "")), "f:2 (byte "},
+		"an update twice":             {watched(9, put(a, 9, ""), put(a+"b", 9, "")), "expected events in order of their revision, one for each unless a lease has expired, found 9 after 9"},
 		"no revision":                 {watched(9, put(a, 0, "")), "expected a mod_revision from 1 on, found 0"},
 		"no key":                      {watched(9, `{"type":1}`), "expected an event with a key, found one without"},
 		"a limit":                     {`{"header":{"revision":9},"more":true,"kvs":[]}`, "expected all keys, found that more remain; leave --limit out"},

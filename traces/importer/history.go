@@ -93,7 +93,7 @@ func (f *finisher) committed() model.Truth {
 			truth.Revision = max(truth.Revision, v.rv)
 		}
 	}
-	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
+	slices.SortStableFunc(truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
 	var compacted []int64
 	all := false
 	for _, e := range f.truth.recording.etcd {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -18,11 +19,14 @@ var protobufMagic = []byte("k8s\x00")
 // Stored reduces an object as stored in etcd. JSON, used for custom resources, is
 // reduced in full, and so is CBOR. For protobuf, used for built-in types, only the metadata and a
 // pod's node are read, because their fields have the same numbers in all types, and the
-// content has no digest. The result is false if the value is encrypted or otherwise
-// unreadable.
+// content has no digest. Nor has that of built-in types in JSON (--storage-media-type), as an API server sets defaults whenever it reads them.
+// The result is false if the value is encrypted or otherwise unreadable.
 func (r Reducer) Stored(value []byte) (model.Object, bool) {
 	if len(value) > 0 && value[0] == '{' {
 		object, err := r.Object(value)
+		if isBuiltIn(value) {
+			object.Value = ""
+		}
 		return object, err == nil && object.Name != ""
 	}
 	if bytes.HasPrefix(value, cborMagic) {
@@ -54,6 +58,16 @@ func (r Reducer) Stored(value []byte) (model.Object, bool) {
 		object.Node = string(raw.field(2).field(10)) // spec.nodeName
 	}
 	return object, object.Name != ""
+}
+
+// isBuiltIn reports whether an object in JSON is of a built-in type: other groups than those of Kubernetes have a dot in their name, as definitions require.
+func isBuiltIn(text []byte) bool {
+	var of struct{ APIVersion string }
+	if json.Unmarshal(text, &of) != nil || of.APIVersion == "" {
+		return false
+	}
+	group, _, _ := strings.Cut(of.APIVersion, "/")
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // message is an encoded protobuf message. Broken fields read as absent.

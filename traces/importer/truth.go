@@ -14,7 +14,7 @@ type truth struct {
 	recording *Recording
 	// versions are in order of RV.
 	versions map[model.Key][]*version
-	// used says which object changed at a revision.
+	// used says which object changed at a revision. Only an expired lease, which etcd's output tells, changes more than one.
 	used map[int64]model.Key
 	// ranges are those that streams prove: see infer.go.
 	ranges []proven
@@ -59,10 +59,13 @@ func (t *truth) keys() []model.Key {
 
 // commit adds a change in etcd's output.
 func (t *truth) commit(change *model.Change) {
-	if v := t.add(change.Object.Key(), change.RV, change.Deleted); v != nil {
-		v.committed, v.expired, v.stored = true, change.Expired, change.Object.Value
-		v.learn(&change.Object)
+	key := change.Object.Key()
+	v := t.at(key, change.RV)
+	if v == nil {
+		v = t.insert(key, change.RV, change.Deleted)
 	}
+	v.committed, v.expired, v.stored = true, change.Expired, change.Object.Value
+	v.learn(&change.Object)
 }
 
 // sight adds an observed version, unless etcd's output rules it out.
@@ -87,12 +90,16 @@ func (t *truth) deletion(s sight) {
 // add adds a version, or returns the existing one; nil if another object changed at that
 // revision.
 func (t *truth) add(key model.Key, rv int64, deleted bool) *version {
-	if owner, taken := t.used[rv]; taken {
-		if owner == key {
-			return t.at(key, rv)
-		}
+	if v := t.at(key, rv); v != nil {
+		return v
+	}
+	if _, taken := t.used[rv]; taken {
 		return nil
 	}
+	return t.insert(key, rv, deleted)
+}
+
+func (t *truth) insert(key model.Key, rv int64, deleted bool) *version {
 	t.used[rv] = key
 	v := &version{rv: rv, deleted: deleted, object: model.Object{Namespace: key.Namespace, Name: key.Name, RV: rv}}
 	t.versions[key] = slices.Insert(t.versions[key], t.after(key, rv), v)
