@@ -1,5 +1,5 @@
 // Package api serves namespaces, pods, Services, EndpointSlices, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets,
-// Deployments, StatefulSets, ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP. It also
+// Deployments, StatefulSets, DaemonSets, ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP. It also
 // runs kube-scheduler.
 package api
 
@@ -34,6 +34,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
 	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
 	revisions "k8s.io/kubernetes/pkg/registry/apps/controllerrevision/storage"
+	daemonsets "k8s.io/kubernetes/pkg/registry/apps/daemonset/storage"
 	deployments "k8s.io/kubernetes/pkg/registry/apps/deployment/storage"
 	replicasets "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
 	statefulsets "k8s.io/kubernetes/pkg/registry/apps/statefulset/storage"
@@ -89,6 +90,8 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 	replicas := rig.Value(replicasets.NewStorage(over))
 	deployment := rig.Value(deployments.NewStorage(over))
 	stateful := rig.Value(statefulsets.NewStorage(over))
+	daemons, daemonsStatus, err := daemonsets.NewREST(over)
+	rig.Must(err)
 	revision := rig.Value(revisions.NewREST(over))
 	job := rig.Value(jobs.NewStorage(over))
 	cronJob, cronJobStatus, err := cronjobs.NewREST(over)
@@ -106,7 +109,8 @@ func Over(over store.Options, through func(address string) string) *clientrest.C
 	rig.Must(serving.InstallAPIGroup(batch))
 	rig.Must(serving.InstallAPIGroup(group("apps", map[string]rest.Storage{
 		"replicasets": replicas.ReplicaSet, "replicasets/status": replicas.Status, "deployments": deployment.Deployment, "deployments/status": deployment.Status,
-		"statefulsets": stateful.StatefulSet, "statefulsets/status": stateful.Status, "controllerrevisions": revision,
+		"statefulsets": stateful.StatefulSet, "statefulsets/status": stateful.Status, "daemonsets": daemons, "daemonsets/status": daemonsStatus,
+		"controllerrevisions": revision,
 	})))
 	rig.Must(serving.InstallAPIGroup(group("coordination.k8s.io", map[string]rest.Storage{"leases": lease})))
 	rig.Must(serving.InstallAPIGroup(group("discovery.k8s.io", map[string]rest.Storage{"endpointslices": slice})))
@@ -128,7 +132,7 @@ func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
 	for _, object := range []runtime.Object{
 		&corev1.Namespace{}, &corev1.Pod{}, &corev1.Binding{}, &corev1.ServiceAccount{}, &corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{},
-		&batchv1.Job{}, &batchv1.CronJob{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.ControllerRevision{},
+		&batchv1.Job{}, &batchv1.CronJob{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &appsv1.ControllerRevision{},
 		&coordinationv1.Lease{}, &corev1.Service{}, &discoveryv1.EndpointSlice{},
 	} {
 		var definition common.OpenAPIDefinition
