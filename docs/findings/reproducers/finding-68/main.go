@@ -1,0 +1,266 @@
+// Finding 68: the controllers of ReplicaSets, DaemonSets and Jobs delete a pod by its name alone. If the pod that they decided about has been deleted and another one
+// created under its name before their request is sent, or sent again, they delete the other one, which they do not own.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/kubernetes/pkg/controller/daemon"
+	daemonutil "k8s.io/kubernetes/pkg/controller/daemon/util"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	node = "node"
+	// many pods take seconds to delete with the limits that the clients of kube-controller-manager have by default.
+	many = 60
+	// patient is how long the controllers may take. A pod of a Job that the user deletes waits for its finalizer to be removed.
+	patient = 30 * time.Second
+	// outage is how long the controller waits for the response that is lost, and late is how much longer its watch of pods takes to recover.
+	outage, late = 2 * time.Second, time.Second
+	// quiet is how long the controller sends no DELETE once it has sent all of them.
+	quiet = 3 * time.Second
+)
+
+var (
+	ctx    = context.Background()
+	labels = map[string]string{"app": "a"}
+)
+
+// variant is a workload that adopts pods, keeps one of them, and deletes the others.
+type variant struct {
+	kind string
+	pods int
+	// user is what a user does with the pods, and lost is set if the response to the first DELETE of the controller is lost.
+	user action
+	lost bool
+}
+
+type action string
+
+// A pod is replaced by another one of its name, which does not have the label.
+const (
+	deletes           action = "deletes-meanwhile"
+	replacesBefore    action = "replaces-before" // half of them, before there is a workload, so that it has others to delete
+	replacesMeanwhile action = "replaces-meanwhile"
+)
+
+func main() {
+	config := api.Start()
+	user := kubernetes.NewForConfigOrDie(config)
+	rig.Create(user.CoreV1().Nodes(), api.Node(node))
+	var variants []variant
+	for _, kind := range []string{"replicaset", "daemonset", "job"} {
+		for _, does := range []action{deletes, replacesBefore, replacesMeanwhile} {
+			variants = append(variants, variant{kind: kind, pods: many, user: does})
+		}
+	}
+	variants = append(variants, variant{kind: "replicaset", pods: 2, user: replacesMeanwhile, lost: true})
+	rig.Variants("a controller deletes pods that it does not own", variants, func(v variant) (string, bool, bool) {
+		return v.String(), v.user == replacesMeanwhile, v.run(config, user)
+	})
+}
+
+func (v variant) String() string {
+	name := v.kind + "-" + string(v.user)
+	if v.lost {
+		name += "-lost"
+	}
+	return name
+}
+
+// run returns whether the controller deletes a pod that the user has created in place of another one.
+func (v variant) run(config *rest.Config, user kubernetes.Interface) bool {
+	space := v.String()
+	api.Namespace(user, space)
+	adopted, created := map[string]types.UID{}, map[types.UID]string{}
+	for i := range v.pods {
+		name := fmt.Sprintf("web-%d", i)
+		adopted[name] = create(user, space, name, labels).UID
+	}
+	replace := func(pods int) {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for i := range pods {
+			name := fmt.Sprintf("web-%d", i)
+			all.Go(func() {
+				remove(user, space, name, adopted[name])
+				if v.user != deletes {
+					other := create(user, space, name, nil)
+					mu.Lock()
+					defer mu.Unlock()
+					created[other.UID] = name
+				}
+			})
+		}
+		all.Wait()
+	}
+	if v.user == replacesBefore {
+		replace(v.pods / 2)
+	}
+	sent := &requests{deleted: map[types.UID]bool{}}
+	v.control(config, space, sent)
+	rig.Await(10*time.Millisecond, patient, "the controller deletes no pods", func() bool { return !sent.last().IsZero() })
+	if v.user != replacesBefore {
+		replace(v.pods)
+	}
+	rig.Await(10*time.Millisecond, patient, "the controller goes on deleting pods", func() bool { return time.Since(sent.last()) > quiet })
+
+	wrong, example := 0, ""
+	for uid, name := range created {
+		if sent.deleted[uid] {
+			wrong++
+			example = cmp.Or(example, fmt.Sprintf(", such as %s with UID %s in place of %s", name, uid, adopted[name]))
+		}
+	}
+	fmt.Printf("%s: of %d new pods, the controller deleted %d%s\n", v, len(created), wrong, example)
+	return wrong > 0
+}
+
+// create creates a pod that is to be scheduled to the node. As nobody does that, it is removed as soon as it is deleted.
+func create(user kubernetes.Interface, space, name string, labels map[string]string) *corev1.Pod {
+	return rig.Create(user.CoreV1().Pods(space), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: spec("")})
+}
+
+// remove deletes a pod, unless that has been done, and waits until it is gone, as kubectl does.
+func remove(user kubernetes.Interface, space, name string, uid types.UID) {
+	pods := user.CoreV1().Pods(space)
+	_ = pods.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	rig.Await(10*time.Millisecond, patient, "a pod is not removed", func() bool {
+		_, err := pods.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+func spec(restart corev1.RestartPolicy) corev1.PodSpec {
+	return corev1.PodSpec{RestartPolicy: restart, Affinity: daemonutil.ReplaceDaemonSetPodNodeNameNodeAffinity(nil, node), Containers: []corev1.Container{{Name: "c", Image: "image"}}}
+}
+
+// control creates the workload, and runs its controller with the limits that its client has by default in kube-controller-manager.
+func (v variant) control(config *rest.Config, space string, sent *requests) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.ContentType = 20, 30, runtime.ContentTypeJSON
+	if v.lost {
+		config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return losing{inner, sent} })
+	}
+	config.Wrap(rig.After(sent.note))
+	config.Wrap(rig.Watching(func(of string) {
+		if path.Base(of) == "pods" {
+			sent.watching.RLock()
+			defer sent.watching.RUnlock()
+		}
+	}))
+	client := kubernetes.NewForConfigOrDie(config)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(space))
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	named, selector := metav1.ObjectMeta{Name: "a"}, &metav1.LabelSelector{MatchLabels: labels}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec("")}
+	run := func(context.Context, int) {}
+	switch v.kind {
+	case "replicaset":
+		replicas := int32(1)
+		if v.lost {
+			replicas = int32(v.pods) // first, as its controller waits for its watch until that has brought those that it has adopted
+		}
+		rig.Create(client.AppsV1().ReplicaSets(space), &appsv1.ReplicaSet{ObjectMeta: named, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: &replicas}})
+		run = replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, replicaset.BurstReplicas).Run
+	case "daemonset":
+		onDelete := appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
+		rig.Create(client.AppsV1().DaemonSets(space), &appsv1.DaemonSet{ObjectMeta: named, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template, UpdateStrategy: onDelete}})
+		backoff := flowcontrol.NewBackOff(time.Second, time.Minute)
+		run = rig.Value(daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, backoff)).Run
+	case "job":
+		template.Spec = spec(corev1.RestartPolicyNever)
+		rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Selector: selector, ManualSelector: ptr.To(true), Template: template}})
+		run = rig.Value(job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)).Run
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go run(ctx, 5)
+	if v.lost {
+		time.Sleep(late)
+		rig.Value(client.AppsV1().ReplicaSets(space).Patch(ctx, named.Name, types.MergePatchType, []byte(`{"spec":{"replicas":1}}`), metav1.PatchOptions{}))
+	}
+}
+
+// requests are those that the controller sends.
+type requests struct {
+	mu       sync.Mutex
+	deleted  map[types.UID]bool // the pods that they have deleted
+	answered time.Time          // is when the last DELETE was answered
+	lost     sync.Once
+	watching sync.RWMutex // locked while the watch of pods stalls
+}
+
+func (r *requests) last() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.answered
+}
+
+// note notes what a request has deleted.
+func (r *requests) note(request *http.Request, response *http.Response) {
+	if request.Method != http.MethodDelete {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answered = time.Now()
+	if response.StatusCode == http.StatusOK {
+		body := rig.Value(io.ReadAll(response.Body))
+		response.Body = io.NopCloser(bytes.NewReader(body))
+		var of struct{ Metadata, Details struct{ UID types.UID } } // a pod that terminates, or a status
+		rig.Must(json.Unmarshal(body, &of))
+		r.deleted[cmp.Or(of.Metadata.UID, of.Details.UID)] = true
+	}
+}
+
+// losing loses the response to the first DELETE, as if the connection were lost. The watch of pods stalls.
+type losing struct {
+	http.RoundTripper
+	sent *requests
+}
+
+func (l losing) RoundTrip(request *http.Request) (*http.Response, error) {
+	lost := false
+	if request.Method == http.MethodDelete {
+		l.sent.lost.Do(func() {
+			lost = true
+			l.sent.watching.Lock()
+		})
+	}
+	response, err := l.RoundTripper.RoundTrip(request)
+	if !lost || err != nil {
+		return response, err
+	}
+	l.sent.note(request, response)
+	time.Sleep(outage)
+	time.AfterFunc(late, l.sent.watching.Unlock)
+	return nil, errors.New("http2: client connection lost")
+}
