@@ -158,7 +158,16 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc"}
 	o.Authentication.ServiceAccounts.KeyFiles = []string{key}
 	// Informers are registered by name per process, which all servers share here.
-	o.InformerName, err = cache.NewInformerName(fmt.Sprintf("%s-%d", config.Name, config.Restarts))
+	if o.InformerName, err = cache.NewInformerName(fmt.Sprintf("%s-%d", config.Name, config.Restarts)); err != nil {
+		return nil, err
+	}
+	given, err := os.ReadFile(serverFlags(config.Name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	case err == nil:
+		_, err = parseFlags(o.Flags(), string(given))
+	}
 	return o, err
 }
 

@@ -13,7 +13,7 @@
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses power.
 //   - usage.go: what users and administrators do in a run, drawn from the seed.
-//   - settings.go: how controller managers and schedulers are configured, drawn as well.
+//   - settings.go: how these programs are configured, drawn as well.
 //   - user.go: a program that acts as users do; user_workloads.go, user_jobs.go, user_cluster.go, user_volumes.go, user_custom.go, user_controlled.go
 //     and user_finalizers.go: their actions.
 //   - gates.go: a program that removes the scheduling gates of pods.

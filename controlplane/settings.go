@@ -2,25 +2,30 @@ package controlplane
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"pgregory.net/rapid"
 
+	"github.com/watchsim/watchsim/sim/simdisk"
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// Settings are those of controller managers and schedulers that differ from the defaults of the release. The zero value has the defaults.
+// Settings are those of the control plane that differ from the defaults of the release. The zero value has the defaults.
 type Settings struct {
-	// Gates are feature gates, such as SchedulerAsyncPreemption=false. No API server depends on them.
+	// Gates are feature gates, such as SchedulerAsyncPreemption=false.
 	Gates []string
+	// Servers are flags of kube-apiserver: server i has those of Servers[i%len(Servers)], as during a rollout of new flags.
+	Servers [][]string
 	// Manager are flags of kube-controller-manager.
 	Manager []string
 	// Scheduler are lines of a KubeSchedulerConfiguration.
@@ -37,6 +42,13 @@ var (
 		// The others need AtomicFIFO.
 		"AtomicFIFO=false,UnlockWhileProcessingFIFO=false,NodeControllerLeaseCircuitBreaker=false,StaleControllerConsistencyDaemonSet=false," +
 			"StaleControllerConsistencyHPA=false,StaleControllerConsistencyJob=false,StaleControllerConsistencyReplicaSet=false,StaleControllerConsistencyStatefulSet=false",
+		// Those of API servers.
+		"APIServingWithRoutine=true", "ConcurrentWatchObjectDecode=false", "ConsistentListFromCacheSkipTimeoutFallback=true", "DetectCacheInconsistency=false",
+		"EtcdRangeStream=false", "ListFromCacheSnapshot=false", "SizeBasedListCostEstimate=false", "WatchList=false", "WebhookRoundTripLoadBalancing=false",
+	}
+	settableServerFlags = []string{
+		"--delete-collection-workers=4", "--enable-priority-and-fairness=false", "--event-ttl=20s", "--goaway-chance=0.02", "--http2-max-streams-per-connection=50",
+		"--request-timeout=10s", "--shutdown-delay-duration=3s", "--shutdown-send-retry-after=true", "--storage-media-type=application/json", "--watch-cache=false",
 	}
 	settableFlags = []string{
 		"--concurrent-daemonset-syncs=1", "--concurrent-deployment-syncs=1", "--concurrent-gc-syncs=1", "--concurrent-job-syncs=1", "--concurrent-namespace-syncs=1",
@@ -54,14 +66,15 @@ func DrawSettings(t *simtest.T) (s Settings) {
 	}
 	return Settings{
 		Gates:     simtest.Draw(t, anyOf(settableGates), "feature gates"),
+		Servers:   simtest.Draw(t, rapid.SliceOfN(anyOf(settableServerFlags), 0, 2), "flags of API servers"),
 		Manager:   simtest.Draw(t, anyOf(settableFlags), "flags of controller managers"),
 		Scheduler: simtest.Draw(t, anyOf(settableLines), "configuration of schedulers"),
 	}
 }
 
-// Configure gives all controller managers and schedulers settings: those that run are told to stop, as by an upgrade, and start again. It takes some seconds.
+// Configure gives all programs settings: those that run are told to stop, as by an upgrade, and start again. It takes some seconds, and more for each API server.
 func (p *Plane) Configure(c *simtest.Cluster, s Settings) error {
-	if len(s.Gates)+len(s.Manager)+len(s.Scheduler) == 0 {
+	if len(s.Gates)+len(s.Servers)+len(s.Manager)+len(s.Scheduler) == 0 {
 		return nil
 	}
 	p.settings = s
@@ -76,6 +89,17 @@ func (p *Plane) Configure(c *simtest.Cluster, s Settings) error {
 	if err := utilfeature.DefaultMutableFeatureGate.Set(strings.Join(s.Gates, ",")); err != nil {
 		return fmt.Errorf("set feature gates: %w", err)
 	}
+	for i, name := range c.Servers() {
+		if len(s.Servers) == 0 {
+			break
+		}
+		if err := os.WriteFile(serverFlags(name), []byte(strings.Join(s.Servers[i%len(s.Servers)], " ")), 0o600); err != nil {
+			return fmt.Errorf("configure API servers: %w", err)
+		}
+		if err := c.RestartServer(name); err != nil {
+			return err
+		}
+	}
 	for _, name := range all {
 		if err := c.StartProgram(name); err != nil {
 			return err
@@ -84,13 +108,21 @@ func (p *Plane) Configure(c *simtest.Cluster, s Settings) error {
 	return nil
 }
 
+// serverFlags returns the path of the file with an API server's flags, which it reads whenever it starts. It need not exist.
+func serverFlags(server string) string { return simdisk.Root + "/" + server + ".flags" }
+
 // managerFlags sets the flags of a controller manager, and returns all that there are.
 func (s Settings) managerFlags(o *options.KubeControllerManagerOptions) (*pflag.FlagSet, error) {
-	flags := pflag.NewFlagSet("kube-controller-manager", pflag.ContinueOnError)
-	for _, set := range o.Flags(app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()).FlagSets {
+	return parseFlags(o.Flags(app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()), strings.Join(s.Manager, " "))
+}
+
+// parseFlags sets flags of a command, which are separated by spaces, and returns all that it has.
+func parseFlags(sets cliflag.NamedFlagSets, given string) (*pflag.FlagSet, error) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, set := range sets.FlagSets {
 		flags.AddFlagSet(set)
 	}
-	return flags, flags.Parse(strings.Fields(strings.Join(s.Manager, " ")))
+	return flags, flags.Parse(strings.Fields(given))
 }
 
 // scheduler returns the configuration of a scheduler.

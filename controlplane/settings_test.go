@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
+	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 )
@@ -24,14 +25,20 @@ func TestGatesDiffer(t *testing.T) {
 	}
 }
 
-// TestFlagsDiffer: kube-controller-manager takes each line of flags, and their values are not the defaults.
+// TestFlagsDiffer: kube-apiserver and kube-controller-manager take each line of flags, and their values are not the defaults.
 func TestFlagsDiffer(t *testing.T) {
+	differ := func(flag *pflag.Flag) { require.NotEqual(t, flag.DefValue, flag.Value.String(), flag.Name) }
+	for _, line := range settableServerFlags {
+		flags, err := parseFlags(apiserveroptions.NewServerRunOptions().Flags(), line)
+		require.NoError(t, err, line)
+		flags.Visit(differ)
+	}
 	for _, line := range settableFlags {
 		o, err := options.NewKubeControllerManagerOptions()
 		require.NoError(t, err)
 		flags, err := Settings{Manager: []string{line}}.managerFlags(o)
 		require.NoError(t, err, line)
-		flags.Visit(func(flag *pflag.Flag) { require.NotEqual(t, flag.DefValue, flag.Value.String(), line) })
+		flags.Visit(differ)
 		require.NoError(t, o.Validate(controllers, app.ControllersDisabledByDefault(), app.ControllerAliases()), line)
 	}
 }

@@ -64,6 +64,19 @@ func until(ctx context.Context, request func() error) error {
 	}
 }
 
+// Servers returns the names of the API servers.
+func (c *Cluster) Servers() []string { return c.booted.Servers() }
+
+// RestartServer stops an API server gracefully, starts it again, as an upgrade does, and waits until it is ready.
+func (c *Cluster) RestartServer(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), bootTime)
+	defer cancel()
+	if err := c.booted.Surface(c).RestartServer(ctx, name); err != nil {
+		return fmt.Errorf("restart API server: %w", err)
+	}
+	return c.ready(ctx, name)
+}
+
 func (c *Cluster) ready(ctx context.Context, server string) error {
 	client, err := kubernetes.NewForConfig(c.config(setupClient, []string{server}))
 	if err != nil {
