@@ -2,12 +2,14 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -368,7 +370,23 @@ func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
 	if s.isBy(podGarbageCollector, by) && s.isFinding(11, "pods", "the pod garbage collector has deleted a pod that was recreated under the same name") {
 		return ""
 	}
+	if s.meantNamesake(before, by) && s.isFinding(68, "pods", "a controller of a workload has deleted a pod that was recreated under the name of the one it had decided about") {
+		return ""
+	}
 	return fmt.Sprintf("%s deletes pod %s with UID %s, which it has not been told of", by.Client, nameOf(key), before.UID)
+}
+
+// meantNamesake reports whether a controller of workloads, which deletes pods by name, had been told of an earlier pod of that name (finding 68).
+func (s *store) meantNamesake(pod *corev1.Pod, by *model.Operation) bool {
+	if !slices.ContainsFunc(workloadControllers, func(controller string) bool { return s.isBy(controller, by) }) {
+		return false
+	}
+	for uid, other := range s.known {
+		if other.pod.Namespace == pod.Namespace && other.pod.Name == pod.Name && s.heard(by, s.born[uid], 0) {
+			return true
+		}
+	}
+	return false
 }
 
 func admittedFirst(_ *store, key string, old, now object, _ int64) string {

@@ -357,23 +357,25 @@ func TestJobIsKeptByItsTTL(t *testing.T) {
 // A controller that deletes a pod by name may delete another pod than the one it knows.
 func TestOfItsKnowledge(t *testing.T) {
 	const user, controller = "user kubectl ", "manager-0 statefulset-controller "
-	const collector, podCollector = "manager-0 generic-garbage-collector ", "manager-0 pod-garbage-collector "
+	const collector, podCollector, nodes = "manager-0 generic-garbage-collector ", "manager-0 pod-garbage-collector ", "manager-0 node-controller "
 	for name, row := range map[string]struct {
-		creates, deletes string
-		late             time.Duration // until manager-0 observes the second pod
-		broken, notes    int
+		first, creates, deletes string
+		late                    time.Duration // until manager-0 observes the second pod
+		broken, notes           int
 	}{
-		"both observed":                {user, controller, 0, 0, 0},
-		"only the first observed":      {"!" + user, controller, 0, 1, 0},
-		"second observed too late":     {user, controller, time.Minute, 1, 0},
-		"its own pod":                  {"!" + controller, controller, 0, 0, 0},
-		"by a user":                    {"!" + user, user, 0, 0, 0},
-		"by the garbage collector":     {"!" + user, collector, 0, 0, 0},
-		"by the pod garbage collector": {"!" + user, podCollector, 0, 0, 1},
+		"both observed":                {user, user, controller, 0, 0, 0},
+		"only the first observed":      {user, "!" + user, controller, 0, 0, 1},
+		"second observed too late":     {user, user, controller, time.Minute, 0, 1},
+		"none observed":                {"!" + user, "!" + user, controller, 0, 1, 0},
+		"by a controller of no pods":   {user, "!" + user, nodes, 0, 1, 0},
+		"its own pod":                  {user, "!" + controller, controller, 0, 0, 0},
+		"by a user":                    {user, "!" + user, user, 0, 0, 0},
+		"by the garbage collector":     {user, "!" + user, collector, 0, 0, 0},
+		"by the pod garbage collector": {user, "!" + user, podCollector, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := "pods/r/a "+pod("1", "", "", "Failed")+"\n", "pods/r/a "+pod("2", "", "", "Running")+"\n"
-			seen := recorded(t, user+first+user+"pods/r/a -\n"+row.creates+second+"!"+row.deletes+"pods/r/a -")
+			seen := recorded(t, row.first+first+row.first+"pods/r/a -\n"+row.creates+second+"!"+row.deletes+"pods/r/a -")
 			notes := 0
 			seen.Unjudged = func(string, string) { notes++ }
 			if row.late > 0 {

@@ -1,6 +1,6 @@
 package mutant
 
-// jobFixes are fixes of the findings of jobs and cron jobs in docs/findings, from 43 on.
+// jobFixes are fixes of the findings of jobs, cron jobs and the deletion of pods of workloads in docs/findings, from 43 on.
 var jobFixes = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "fix-finding-43", File: "pkg/registry/batch/job/strategy.go",
@@ -225,5 +225,22 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 			Anchor:      "		podWriteCallback = func(pod *v1.Pod, job *metav1.OwnerReference) {\n			if job == nil {\n",
 			Replacement: "		podWriteCallback = func(pod *v1.Pod, job *metav1.OwnerReference) {\n			if job == nil || job.Kind != controllerKind.Kind || job.APIVersion != batch.SchemeGroupVersion.String() {\n",
 		}},
+	},
+	{
+		Name: "fix-finding-68", File: "pkg/controller/controller_utils.go",
+		Summary: "A controller deletes a pod only if its workload controls it, and that pod only.",
+		Anchor:  "	if err := r.KubeClient.CoreV1().Pods(namespace).Delete(ctx, podID, metav1.DeleteOptions{}); err != nil {\n",
+		Replacement: `	pod, err := r.KubeClient.CoreV1().Pods(namespace).Get(ctx, podID, metav1.GetOptions{})
+	if err == nil && !metav1.IsControlledBy(pod, accessor) {
+		err = apierrors.NewNotFound(v1.Resource("pods"), podID)
+	}
+	if err == nil {
+		err = r.KubeClient.CoreV1().Pods(namespace).Delete(ctx, podID, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+		if apierrors.IsConflict(err) {
+			err = apierrors.NewNotFound(v1.Resource("pods"), podID)
+		}
+	}
+	if err != nil {
+`,
 	},
 })
