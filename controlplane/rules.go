@@ -150,7 +150,7 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the owner is deleted once all dependents with blockOwnerDeletion=true are", ownerIsLast,
 	},
 	{
-		"FinalizersHold", "No object with more than one finalizer is removed.",
+		"FinalizersHold", "No object is removed that has a finalizer and is not being deleted, or that has more than one.",
 		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
 	},
 	{

@@ -122,9 +122,9 @@ func isOwner(reference metav1.OwnerReference, of, dependent metav1.Object) bool 
 	return err == nil && kinds[0].Kind == reference.Kind && kinds[0].GroupVersion().String() == reference.APIVersion
 }
 
-// finalizersHold checks removed objects. One whose last finalizer was removed still has it in its last state in etcd.
+// finalizersHold checks removed objects. One that was being deleted, and whose last finalizer was removed, still has it in its last state in etcd.
 func finalizersHold(s *store, key string, old, now object, rv int64) string {
-	if old == nil || now != nil || len(old.GetFinalizers()) < 2 {
+	if old == nil || now != nil || len(old.GetFinalizers()) == 0 || len(old.GetFinalizers()) == 1 && old.GetDeletionTimestamp() != nil {
 		return ""
 	}
 	if by := s.removedBy(old, rv); by != nil && s.writtenSince(by.Call, key, old) && s.isFinding(19, "objects with finalizers", "an update that removed the last finalizer has deleted a newer version of the object, which has others") {

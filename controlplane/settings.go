@@ -48,7 +48,7 @@ var (
 	}
 	settableServerFlags = []string{
 		"--delete-collection-workers=4", "--enable-priority-and-fairness=false", "--event-ttl=20s", "--goaway-chance=0.02", "--http2-max-streams-per-connection=50",
-		"--request-timeout=10s", "--shutdown-delay-duration=3s", "--shutdown-send-retry-after=true", "--storage-media-type=application/json", "--watch-cache=false",
+		"--request-timeout=10s", "--shutdown-delay-duration=3s", "--shutdown-send-retry-after=true", "--storage-media-type=application/json",
 	}
 	settableFlags = []string{
 		"--concurrent-daemonset-syncs=1", "--concurrent-deployment-syncs=1", "--concurrent-gc-syncs=1", "--concurrent-job-syncs=1", "--concurrent-namespace-syncs=1",
