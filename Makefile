@@ -89,7 +89,7 @@ controlplane: overlay ## run the whole control plane of Kubernetes, also under t
 	cd examples/leaderworkerset && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
-reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -68, -29-cache the others; code 1 if the bug shows
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -70, -29-cache the others; code 1 if the bug shows
 	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
 	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
 	build/finding-4

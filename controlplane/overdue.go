@@ -150,6 +150,10 @@ func (s *store) excused(overdue error) bool {
 			return true
 		}
 	}
+	if s.replacedInAList(w.of, told) &&
+		s.isFinding(69, "jobs.batch", "an informer has told only by a list that a job was recreated, and the job controller still expects a pod of the first, or backs off for it") {
+		return true
+	}
 	return s.inherits(w.of, told) &&
 		s.isFinding(26, "pods", "a controller has created or deleted a pod of a deleted workload, and its expectation holds up the workload that was recreated under that name")
 }

@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // A pod that is being deleted keeps the finalizer of a job, and another object is its controller.
@@ -47,3 +49,46 @@ func TestAPodKeepsTheFinalizerOfAJob(t *testing.T) {
 		})
 	}
 }
+
+// Job r/job is recreated, and the informers of a controller manager observe both jobs. The manager had created a pod for the first.
+func TestAJobIsReplacedInAList(t *testing.T) {
+	begins := func(w *world) { w.job.Status.Conditions = nil }
+	for name, row := range map[string]struct {
+		wrong                func(*world)
+		name, creator, agent string
+		deletion, holds      bool // whether a watch delivers the deletion
+	}{
+		"by a list":          {begins, "job", "manager-0", sharedAgent, false, false},
+		"by a watch":         {begins, "job", "manager-0", sharedAgent, true, true},
+		"another's pod":      {begins, "job", "user", sharedAgent, false, true},
+		"to other informers": {begins, "job", "manager-0", "metadata-informers", false, true},
+		"of another kind":    {func(w *world) { w.stateful.Status.UpdatedReplicas = 0 }, "stateful", "manager-0", sharedAgent, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			row.wrong(w)
+			late := controlplane.Late(w.settles(t), time.Hour, 0)
+			require.Error(t, late)
+			job := func(uid string, rv int64) model.Object {
+				return model.Object{Namespace: "r", Name: row.name, UID: uid, RV: rv}
+			}
+			told := []model.Event{{Type: model.Added, RV: 1, Object: new(job("old", 1))}, {Type: model.Deleted, RV: 3, Object: new(job("old", 3))}, {Type: model.Modified, RV: 4, Object: new(job(row.name, 4))}}
+			if !row.deletion {
+				told = slices.Delete(told, 1, 2)
+			}
+			committed := states(t, managerLeads+"pods/r/p "+pod("p", owned("Job", "old"), "", ""))
+			jobs := &model.History{
+				Truth:   model.Truth{Changes: []model.Change{{RV: 1, Object: job("old", 1)}, {RV: 3, Deleted: true, Object: job("old", 3)}, {RV: 4, Object: job(row.name, 4)}}},
+				Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1, Events: told}},
+			}
+			pods := &model.History{Operations: []model.Operation{{Kind: model.Create, Client: row.creator, ResultRV: committed.Changes[len(committed.Changes)-1].RV}}}
+			opened := &importer.Told{Exchange: importer.Exchange{Kind: model.List, Request: importer.Request{Watch: true}, Client: "manager-0", Call: 1, Agent: "kube-controller-manager/" + row.agent}}
+			of := map[string]string{"job": "jobs.batch", "stateful": "statefulsets.apps"}[row.name]
+			seen := simtest.Seen{Committed: committed, Histories: map[string]*model.History{of: jobs, "pods": pods}, Requests: map[string][]*importer.Told{of: {opened}}}
+			isFinding(t, late, seen, 69, !row.holds)
+		})
+	}
+}
+
+// sharedAgent ends the User-Agent of shared informers.
+const sharedAgent = "shared-informers"

@@ -127,10 +127,24 @@ func finalizersHold(s *store, key string, old, now object, rv int64) string {
 	if old == nil || now != nil || len(old.GetFinalizers()) == 0 || len(old.GetFinalizers()) == 1 && old.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	if by := s.removedBy(old, rv); by != nil && s.writtenSince(by.Call, key, old) && s.isFinding(19, "objects with finalizers", "an update that removed the last finalizer has deleted a newer version of the object, which has others") {
+	if by := s.removedBy(old, rv); by != nil && s.writtenSince(by.Call, key, old) && s.removesTheNext(by, old) {
 		return ""
 	}
 	return fmt.Sprintf("%s is removed with the finalizers %q", nameOf(key), old.GetFinalizers())
+}
+
+// removesTheNext notes why a request has removed a version of an object that was written after the request, or the next object of its name.
+func (s *store) removesTheNext(by *model.Operation, old object) bool {
+	const resource = "objects with finalizers"
+	born := s.deletedBy(s.born[old.GetUID()])
+	switch at, known := s.requests[requestOf{by.Client, by.Call, by.Scope}]; {
+	case !known || at.all[at.at].Kind != model.Delete:
+		return s.isFinding(19, resource, "an update that removed the last finalizer has deleted a newer version of the object, which has others")
+	case born != nil && born.Return > by.Call:
+		return s.isFinding(70, resource, "a DELETE has removed an object that was created after it had read another one of that name")
+	}
+	s.note(resource, "a DELETE has removed an object that got a finalizer after it had read the object (kubernetes/kubernetes #77988)")
+	return true
 }
 
 // writtenSince reports whether the last state of an object was written by a request that was answered after a time. If it is unknown which one that was, as the

@@ -57,6 +57,47 @@ func TestFinalizersHold(t *testing.T) {
 	})
 }
 
+// A request removes an object with a finalizer that is not being deleted: it was created, or got the finalizer, while the request was under way.
+func TestWhatADeletionRemoves(t *testing.T) {
+	held := func(finalizer string) string {
+		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o","finalizers":[` + finalizer + "]}}\n"
+	}
+	created, updated := held(`"f"`), held("")+held(`"f"`)
+	for name, row := range map[string]struct {
+		lines    string
+		kind     model.Kind
+		underWay bool
+		fix      string
+		broken   int
+		note     string
+	}{
+		"created meanwhile":             {created, model.Delete, true, "", 0, "(finding 70)"},
+		"created meanwhile, fixed":      {created, model.Delete, true, "fix-finding-70", 1, ""},
+		"created before":                {created, model.Delete, false, "", 1, ""},
+		"finalizer added meanwhile":     {updated, model.Delete, true, "fix-finding-70", 0, "#77988"},
+		"finalizer added before":        {updated, model.Delete, false, "", 1, ""},
+		"created meanwhile, an update":  {created, model.Update, true, "", 0, "(finding 19)"},
+		"created before, and an update": {created, model.Update, false, "", 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(mutant.Variable, row.fix)
+			seen := recorded(t, at(row.lines, "namespace-controller", "configmaps/r/o -"))
+			operations, requests := seen.Histories["configmaps"].Operations, seen.Requests["configmaps"]
+			last := len(operations) - 1
+			if row.underWay {
+				operations[last].Call = operations[last-1].Call
+			}
+			request := requests[len(requests)-1] // the first is a watch
+			request.Kind, request.Call = row.kind, operations[last].Call
+			var notes []string
+			seen.Unjudged = func(_, why string) { notes = append(notes, why) }
+			require.Equal(t, row.broken, brokenOf(t, seen, "FinalizersHold"))
+			require.Contains(t, strings.Join(notes, ""), row.note)
+			require.Equal(t, row.note == "", len(notes) == 0)
+		})
+	}
+}
+
 // The foreground deletion of a replica set waits for pods with blockOwnerDeletion.
 func TestOwnerIsLast(t *testing.T) {
 	set := func(metadata string) string {

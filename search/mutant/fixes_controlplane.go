@@ -21,7 +21,7 @@ const jobIsGone = `		if current, err := jm.jobLister.Jobs(job.Namespace).Get(job
 		}
 `
 
-// controlPlaneFixes are fixes of the findings of the control plane in docs/findings, except those of jobFixes.
+// controlPlaneFixes are fixes of the findings of the control plane in docs/findings, except those of jobFixes and serverFixes.
 var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "fix-finding-9", File: graphFile,
@@ -144,16 +144,6 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-29", Module: apiserver, File: "pkg/registry/generic/registry/store.go",
-		Summary:     "kube-apiserver computes the grace period of each version of an object separately.",
-		Anchor:      "			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
-		Replacement: "			options := options.DeepCopy()\n			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
-		More: []Edit{{
-			Anchor:      "	graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, obj, options)\n	if err != nil {\n		return nil, false, err\n	}\n	// this means finalizers",
-			Replacement: "	graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, obj, options.DeepCopy())\n	if err != nil {\n		return nil, false, err\n	}\n	// this means finalizers",
-		}},
-	},
-	{
 		Name: "fix-finding-30", File: "pkg/controller/deployment/deployment_controller.go",
 		Summary: "The deployment controller waits until its cache has the replica counts of its replica sets.",
 		Anchor:  "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
@@ -218,64 +208,6 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 		}
 	}
 `,
-	},
-	{
-		Name: "fix-finding-34", Module: apiserver, File: "pkg/registry/generic/registry/store.go",
-		Summary: "kube-apiserver commits and reverts what an update of a Service allocates and releases once it knows whether the update has been written.",
-		Anchor:  "	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {\n",
-		Replacement: `	var finishAttempt FinishFunc = finishNothing
-	finish := func(success bool) {
-		fn := finishAttempt
-		finishAttempt = finishNothing
-		fn(ctx, success)
-	}
-	err = e.Storage.GuaranteedUpdate(ctx, key, out, ignoreNotFound, storagePreconditions, func(existing runtime.Object, res storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		finish(false)
-`,
-		More: []Edit{
-			{
-				Anchor:      "			fn := finishCreate\n			finishCreate = finishNothing\n			fn(ctx, true)\n",
-				Replacement: "			finishAttempt, finishCreate = finishCreate, finishNothing\n",
-			},
-			{
-				Anchor:      "		fn := finishUpdate\n		finishUpdate = finishNothing\n		fn(ctx, true)\n",
-				Replacement: "		finishAttempt, finishUpdate = finishUpdate, finishNothing\n",
-			},
-			{
-				Anchor:      "	}, dryrun.IsDryRun(options.DryRun), nil)\n\n	if err != nil {\n		// delete the object\n",
-				Replacement: "	}, dryrun.IsDryRun(options.DryRun), nil)\n\n	if err != nil {\n		if storage.IsNotFound(err) || storage.IsInvalidObj(err) {\n			finish(false)\n		}\n",
-			},
-			{
-				Anchor:      "		return nil, false, err\n	}\n\n	if creating {\n		if e.AfterCreate != nil {\n",
-				Replacement: "		return nil, false, err\n	}\n	finish(true)\n\n	if creating {\n		if e.AfterCreate != nil {\n",
-			},
-		},
-	},
-	{
-		Name: "fix-finding-35", Module: apiserver, File: "pkg/registry/generic/registry/decorated_watcher.go",
-		Summary: "kube-apiserver normalises Services and PersistentVolumeClaims in the events of a watch as in the responses to gets and lists.",
-		Anchor:  "				d.decorator(recv.Object)\n",
-		Replacement: `				if cacheable, isCacheable := recv.Object.(runtime.CacheableObject); isCacheable {
-					recv.Object = cacheable.GetObject()
-				}
-				d.decorator(recv.Object)
-`,
-	},
-	{
-		Name: "fix-finding-37", Module: apiserver, File: "pkg/registry/generic/registry/store.go",
-		Summary: "kube-apiserver keeps what it has allocated for a Service if it does not know whether the Service has been stored.",
-		Anchor:  "	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {\n",
-		Replacement: `	if err := e.Storage.Create(ctx, key, obj, out, ttl, dryrun.IsDryRun(options.DryRun)); err != nil {
-		var etcdErr interface{ Code() grpccodes.Code }
-		switch {
-		case storage.IsExist(err), storage.IsInternalError(err), errors.Is(err, storage.ErrResourceVersionSetOnCreate):
-		case errors.As(err, &etcdErr) && (etcdErr.Code() == grpccodes.InvalidArgument || etcdErr.Code() == grpccodes.ResourceExhausted):
-		case strings.Contains(err.Error(), "trying to send message larger than max"):
-		default:
-			finishCreate = finishNothing
-		}
-`,
-		More: []Edit{{Anchor: "import (\n", Replacement: "import (\n	\"errors\"\n	grpccodes \"google.golang.org/grpc/codes\"\n"}},
 	},
 	{
 		Name: "fix-finding-38", File: statefulSetFile,
@@ -420,12 +352,6 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			Anchor:      "func (cache *cacheImpl) refreshPVCRefCountsDelta(nodeInfo *framework.NodeInfo, sign int) {\n",
 			Replacement: "func (cache *cacheImpl) refreshPVCRefCountsDelta(nodeInfo *framework.NodeInfo, sign int) {\n	if nodeInfo.Node() == nil {\n		return\n	}\n",
 		}},
-	},
-	{
-		Name: "fix-finding-60", Summary: "An API server asks the storage about a namespace that is terminating by its cache before it refuses a create there.",
-		Module: apiserver, File: "pkg/admission/plugin/namespace/lifecycle/admission.go",
-		Anchor:      "	// refuse to operate on non-existent namespaces\n",
-		Replacement: "	if exists && a.GetOperation() == admission.Create && namespace.Status.Phase == v1.NamespaceTerminating {\n		forceLiveLookup = true\n	}\n\n	// refuse to operate on non-existent namespaces\n",
 	},
 	{
 		Name: "fix-finding-61", Summary: "The scheduler takes an update of a pod to another one of its name for a deletion and an addition.",

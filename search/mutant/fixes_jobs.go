@@ -243,4 +243,18 @@ var jobFixes = of(controlPlane, kubernetes, []Mutant{
 	if err != nil {
 `,
 	},
+	{
+		Name: "fix-finding-69", File: jobFile,
+		Summary: "The job controller takes an update that replaces a job for a deletion and a creation.",
+		Anchor:  "	curJob := cur.(*batch.Job)\n\n	// never return error\n",
+		Replacement: `	curJob := cur.(*batch.Job)
+	if curJob.UID != oldJob.UID {
+		jm.deleteJob(logger, oldJob)
+		jm.addJob(logger, curJob)
+		return
+	}
+
+	// never return error
+`,
+	},
 })

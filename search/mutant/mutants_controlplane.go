@@ -361,5 +361,5 @@ var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 // ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, followed by the fixes of its findings. They are
 // not part of All: they are built into another binary.
 func ControlPlane() []Mutant {
-	return slices.Concat(controlPlaneMutants, controlPlaneFixes, jobFixes)
+	return slices.Concat(controlPlaneMutants, controlPlaneFixes, jobFixes, serverFixes)
 }
