@@ -147,7 +147,7 @@ func control(config *rest.Config, space string, watches map[string]*watch, creat
 		}
 		if of := watches[path.Base(request.URL.Path)]; of != nil && request.Method == http.MethodGet && lists(request) {
 			of.down.RLock() // until it is resumed
-			of.down.RUnlock()
+			defer of.down.RUnlock()
 		}
 	}))
 	client := kubernetes.NewForConfigOrDie(config)
