@@ -32,7 +32,8 @@ type Settings struct {
 	Scheduler []string
 }
 
-// The settings that runs may have. None changes what is promised, or how soon.
+// The settings that runs may have. None changes what is promised, or how soon: WatchList=false would, as informers then begin with whatever state the watch
+// cache has (kubernetes/kubernetes #59848), and so would --watch-cache=false, as watches then end when etcd is compacted.
 var (
 	settableGates = []string{
 		"StaleControllerConsistencyDaemonSet=false", "StaleControllerConsistencyJob=false", "StaleControllerConsistencyReplicaSet=false",
@@ -44,7 +45,7 @@ var (
 			"StaleControllerConsistencyHPA=false,StaleControllerConsistencyJob=false,StaleControllerConsistencyReplicaSet=false,StaleControllerConsistencyStatefulSet=false",
 		// Those of API servers.
 		"APIServingWithRoutine=true", "ConcurrentWatchObjectDecode=false", "ConsistentListFromCacheSkipTimeoutFallback=true", "DetectCacheInconsistency=false",
-		"EtcdRangeStream=false", "ListFromCacheSnapshot=false", "SizeBasedListCostEstimate=false", "WatchList=false", "WebhookRoundTripLoadBalancing=false",
+		"EtcdRangeStream=false", "ListFromCacheSnapshot=false", "SizeBasedListCostEstimate=false", "WebhookRoundTripLoadBalancing=false",
 	}
 	settableServerFlags = []string{
 		"--delete-collection-workers=4", "--enable-priority-and-fairness=false", "--event-ttl=20s", "--goaway-chance=0.02", "--http2-max-streams-per-connection=50",
