@@ -250,7 +250,7 @@ func (w *walk) isLate(event *model.Event) bool {
 	return true
 }
 
-// find returns which of owed is at rv: that of an object, if a lease has expired for more than one, and another one otherwise.
+// find returns which of owed is at rv. If several are, as one lease has expired for their objects, it returns that of the given object.
 func (w *walk) find(rv int64, of *model.Object) (int, bool) {
 	if w.proved < len(w.owed) && w.owed[w.proved].RV == rv && (of == nil || w.owed[w.proved].Object.Key() == of.Key()) {
 		return w.proved, true
