@@ -86,7 +86,7 @@ type administrator struct {
 
 // administratorActions are those of each group.
 var administratorActions = map[Group][]func(*administrator, context.Context) error{
-	Nodes:   {(*administrator).switchOff, (*administrator).drain, (*administrator).label, (*administrator).taint, (*administrator).replace},
+	Nodes:   {(*administrator).switchOff, (*administrator).drain, (*administrator).label, (*administrator).taint, (*administrator).close, (*administrator).replace},
 	Leaders: {(*administrator).killLeader, (*administrator).stopLeader},
 }
 
@@ -118,6 +118,9 @@ func (a *administrator) replace(ctx context.Context) error {
 		}
 		if len(pods.Items) == 0 {
 			return nil
+		}
+		if s, err := read(ctx, a.client); err != nil || time.Now().After(a.until) && s.byHand(ctx, a.client) != nil {
+			continue
 		}
 		err = first(promise{soon, func() error {
 			return wrongf(&pods.Items[0], "pod %s, with the finalizers %v, stays on %s, which has been removed", describe(&pods.Items[0]), pods.Items[0].Finalizers, node.name)
@@ -167,16 +170,26 @@ const maintenance = "maintenance"
 
 // taint keeps new pods away from a node for a while, or also evicts those that do not tolerate it for so long.
 func (a *administrator) taint(ctx context.Context) error {
-	node, effect := a.node().name, []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[rand.IntN(2)]
-	change := func(taints ...corev1.Taint) error {
-		return update(ctx, a.client.CoreV1().Nodes(), node, func(n *corev1.Node) {
-			n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == maintenance }), taints...)
-		})
-	}
-	err := change(corev1.Taint{Key: maintenance, Effect: effect})
+	effect := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[rand.IntN(2)]
+	return a.forAWhile(ctx, func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: maintenance, Effect: effect})
+	}, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == maintenance })
+	})
+}
+
+// close makes the extender of schedulers keep new pods away from a node for a while, if there is one.
+func (a *administrator) close(ctx context.Context) error {
+	return a.forAWhile(ctx, func(n *corev1.Node) { metav1.SetMetaDataLabel(&n.ObjectMeta, closed, "yes") }, func(n *corev1.Node) { delete(n.Labels, closed) })
+}
+
+// forAWhile changes a node, and later changes it back.
+func (a *administrator) forAWhile(ctx context.Context, change, undo func(*corev1.Node)) error {
+	nodes, node := a.client.CoreV1().Nodes(), a.node().name
+	err := update(ctx, nodes, node, change)
 	time.Sleep(upTo(20 * time.Second))
-	// A taint that failed may be there all the same.
-	for removed := change(); removed != nil && !apierrors.IsNotFound(removed); removed = change() {
+	// A change that failed may have been made all the same.
+	for undone := update(ctx, nodes, node, undo); undone != nil && !apierrors.IsNotFound(undone); undone = update(ctx, nodes, node, undo) {
 		time.Sleep(time.Second)
 	}
 	return err

@@ -51,7 +51,8 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		const within = time.Minute
 		// Containers take up to some seconds, as users do, or are a thousand times as fast, and get much more done.
 		plane.Workload = controlplane.Workload{Start: 10 * time.Second >> rand.IntN(10), End: 10 * time.Second >> rand.IntN(10), Work: 20 * time.Second >> rand.IntN(10), FailOneIn: rand.IntN(4),
-			UnreadyOneIn: rand.IntN(4), EvictOneIn: []int{0, 0, 4, 16}[rand.IntN(4)], CrashOneIn: []int{0, 0, 4, 16}[rand.IntN(4)], Healthy: time.Now().Add(within)}
+			UnreadyOneIn: rand.IntN(4), EvictOneIn: []int{0, 0, 4, 16}[rand.IntN(4)], CrashOneIn: []int{0, 0, 4, 16}[rand.IntN(4)],
+			Storage: time.Minute >> rand.IntN(10), Extender: 2 * time.Second >> rand.IntN(10), Healthy: time.Now().Add(within)}
 		plane.Grow(c, rand.IntN(3), rand.IntN(2), rand.IntN(3))
 		c.EncryptAtRest(within)
 		for i := range max(1, config.Servers) {

@@ -51,11 +51,12 @@ func newBindings(seen simtest.Seen) *bindings {
 	return b
 }
 
-// knew reports whether the scheduler that bound a pod knew of the binding of another one; always true without histories.
+// knew reports whether the scheduler that bound a pod knew of the binding of another one; always true without histories. An extender may bind a pod when the
+// scheduler that asked for it does not lead any more.
 func (b *bindings) knew(pod, other types.UID) bool {
 	if b == nil {
 		return true
 	}
 	later, earlier := b.by[pod], b.by[other]
-	return later != nil && earlier != nil && b.views.include("pods", later.Client, earlier.Client, earlier.Return)
+	return later != nil && earlier != nil && programOf(later.Client) != extenderName && b.views.include("pods", later.Client, earlier.Client, earlier.Return)
 }

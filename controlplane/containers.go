@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Workload says how long containers take to start, work and end, and what befalls them.
+// Workload says how long containers and the storage take, and what befalls containers.
 type Workload struct {
 	// Start is the longest time until a pod is ready, End the longest until its containers end
 	// when it is deleted.
@@ -26,7 +26,11 @@ type Workload struct {
 	UnreadyOneIn, EvictOneIn int
 	// CrashOneIn makes the containers of one in so many pods crash once, if the kubelet always restarts them; 0 none. Until Healthy.
 	CrashOneIn int
-	Healthy    time.Time
+	// Storage is the longest time that the storage takes to provision or delete a volume; a second at most after Healthy.
+	Storage time.Duration
+	// Extender is the longest time that the extender of schedulers takes to answer; a tenth of a second at most after Healthy.
+	Extender time.Duration
+	Healthy  time.Time
 }
 
 // oneIn draws whether something happens that happens to one in so many; 0 is never.

@@ -19,6 +19,7 @@
 //   - gates.go: a program that removes the scheduling gates of pods.
 //   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
 //   - webhooks.go: a program that serves admission and conversion webhooks; webhook_service.go: how API servers reach it, or those of an operator.
+//   - extender.go: a program that schedulers ask about each pod.
 //   - prepare.go: the objects that exist before users begin.
 //   - administrator.go: what administrators do to nodes and leaders.
 //   - operator.go: a program that reads and writes secrets, configuration and a custom resource.

@@ -20,7 +20,7 @@ func (s *store) isUnmoved(of metav1.Object) bool {
 	}
 	for _, k := range s.known {
 		inVain := func(request *importer.Told) bool {
-			return request.Subresource == "binding" && request.Client == life && request.Code != http.StatusCreated &&
+			return request.Subresource == "binding" && binds(request.Client, life) && request.Code != http.StatusCreated &&
 				request.Scope == model.Scope{Namespace: k.pod.Namespace, Name: k.pod.Name}
 		}
 		if by := s.podDeletedBy(k); by != nil && by.Client == life && k.pod.Spec.NodeName == "" && slices.ContainsFunc(s.seen.Requests["pods"], inVain) {
@@ -39,7 +39,7 @@ func (s *store) keepsRoom(of metav1.Object) bool {
 	}
 	for uid, first := range s.known {
 		bound := s.bindings.by[uid]
-		if first.gone == 0 || bound == nil || bound.Client != life {
+		if first.gone == 0 || bound == nil || !binds(bound.Client, life) {
 			continue
 		}
 		for other, second := range s.known {
@@ -56,6 +56,9 @@ func (s *store) keepsRoom(of metav1.Object) bool {
 	}
 	return false
 }
+
+// binds reports whether a client may bind pods for a life of a scheduler: it is that life or its extender.
+func binds(client, life string) bool { return client == life || programOf(client) == extenderName }
 
 // scheduler returns the life of the scheduler that led last, empty if none did.
 func (s *store) scheduler() string {

@@ -51,7 +51,7 @@ func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 			return err
 		}
 	}
-	c.Go(provisioner, Provisioner)
+	c.Go(provisioner, p.Provisioner)
 	service, err := NewWebhookService(metav1.NamespaceDefault, webhooksName, webhooksPort)
 	if err != nil {
 		return err

@@ -42,12 +42,12 @@ func classes() []*storagev1.StorageClass {
 
 // Provisioner is a program for simtest that provisions volumes and deletes them, with the released controller of external
 // provisioners, on storage that every node reaches.
-func Provisioner(ctx context.Context, config *rest.Config) error {
+func (p *Plane) Provisioner(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	controller.NewProvisionController(ctx, client, provisionerName, storage{},
+	controller.NewProvisionController(ctx, client, provisionerName, storage{&p.Workload},
 		controller.LeaderElection(false), controller.MetricsPort(0), controller.AddFinalizer(true),
 		controller.CreateProvisionedPVInterval(time.Second),
 		// By default, a claim is given up after some failures, and retried after up to a quarter of an hour.
@@ -58,14 +58,11 @@ func Provisioner(ctx context.Context, config *rest.Config) error {
 }
 
 // storage provisions volumes that are nothing but their objects.
-type storage struct{}
-
-// maxStorage is the longest time that the storage takes for a request.
-const maxStorage = time.Second
+type storage struct{ workload *Workload }
 
 // Provision implements controller.Provisioner.
-func (storage) Provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
-	if err := work(ctx); err != nil {
+func (s storage) Provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+	if err := s.work(ctx); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
 	return &corev1.PersistentVolume{
@@ -78,12 +75,16 @@ func (storage) Provision(ctx context.Context, options controller.ProvisionOption
 }
 
 // Delete implements controller.Provisioner.
-func (storage) Delete(ctx context.Context, _ *corev1.PersistentVolume) error { return work(ctx) }
+func (s storage) Delete(ctx context.Context, _ *corev1.PersistentVolume) error { return s.work(ctx) }
 
 // work takes a while, and fails now and then.
-func work(ctx context.Context) error {
+func (s storage) work(ctx context.Context) error {
+	most := s.workload.Storage
+	if time.Now().After(s.workload.Healthy) {
+		most = min(most, time.Second)
+	}
 	select {
-	case <-time.After(upTo(maxStorage)):
+	case <-time.After(upTo(most)):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -59,6 +59,7 @@ func (s Settings) runScheduler(ctx context.Context, config *rest.Config) error {
 		scheduler.WithPodMaxBackoffSeconds(settings.PodMaxBackoffSeconds),
 		scheduler.WithPodInitialBackoffSeconds(settings.PodInitialBackoffSeconds),
 		scheduler.WithParallelism(settings.Parallelism),
+		scheduler.WithExtenders(settings.Extenders...),
 	)
 	if err != nil {
 		return err

@@ -30,6 +30,8 @@ type Settings struct {
 	Manager []string
 	// Scheduler are lines of a KubeSchedulerConfiguration.
 	Scheduler []string
+	// Extender are the fields of the schedulers' extender; without any there is none.
+	Extender []string
 }
 
 // The settings that runs may have. None changes what is promised, or how soon: WatchList=false would, as informers then begin with whatever state the watch
@@ -65,17 +67,21 @@ func DrawSettings(t *simtest.T) (s Settings) {
 	if simtest.Draw(t, rapid.Bool(), "default settings") {
 		return s
 	}
-	return Settings{
+	drawn := Settings{
 		Gates:     simtest.Draw(t, anyOf(settableGates), "feature gates"),
 		Servers:   simtest.Draw(t, rapid.SliceOfN(anyOf(settableServerFlags), 0, 2), "flags of API servers"),
 		Manager:   simtest.Draw(t, anyOf(settableFlags), "flags of controller managers"),
 		Scheduler: simtest.Draw(t, anyOf(settableLines), "configuration of schedulers"),
 	}
+	if simtest.Draw(t, rapid.Bool(), "schedulers have an extender") {
+		drawn.Extender = simtest.Draw(t, anyOf(settableExtender), "fields of the extender")
+	}
+	return drawn
 }
 
 // Configure gives all programs settings: those that run are told to stop, as by an upgrade, and start again. It takes some seconds, and more for each API server.
 func (p *Plane) Configure(c *simtest.Cluster, s Settings) error {
-	if len(s.Gates)+len(s.Servers)+len(s.Manager)+len(s.Scheduler) == 0 {
+	if len(s.Gates)+len(s.Servers)+len(s.Manager)+len(s.Scheduler)+len(s.Extender) == 0 {
 		return nil
 	}
 	p.settings = s
@@ -100,6 +106,9 @@ func (p *Plane) Configure(c *simtest.Cluster, s Settings) error {
 		if err := c.RestartServer(name); err != nil {
 			return err
 		}
+	}
+	if len(s.Extender) > 0 {
+		c.Go(extenderName, p.Extender)
 	}
 	for _, name := range all {
 		if err := c.StartProgram(name); err != nil {
@@ -129,6 +138,9 @@ func parseFlags(sets cliflag.NamedFlagSets, given string) (*pflag.FlagSet, error
 // scheduler returns the configuration of a scheduler.
 func (s Settings) scheduler() (*schedulerconfig.KubeSchedulerConfiguration, error) {
 	lines := append([]string{"apiVersion: kubescheduler.config.k8s.io/v1", "kind: KubeSchedulerConfiguration"}, s.Scheduler...)
+	if len(s.Extender) > 0 {
+		lines = append(lines, extenderLine(s.Extender))
+	}
 	decoded, version, err := scheme.Codecs.UniversalDecoder().Decode([]byte(strings.Join(lines, "\n")), nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("decode the configuration of kube-scheduler: %w", err)

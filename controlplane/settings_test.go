@@ -11,6 +11,7 @@ import (
 	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
 // TestGatesDiffer: each line of feature gates can be set, and its first gate is not so by default.
@@ -51,5 +52,11 @@ func TestSchedulerConfigurationDiffers(t *testing.T) {
 		configuration, err := Settings{Scheduler: []string{line}}.scheduler()
 		require.NoError(t, err, line)
 		require.NotEqual(t, defaults, configuration, line)
+	}
+	for _, field := range settableExtender {
+		configuration, err := Settings{Extender: []string{field}}.scheduler()
+		require.NoError(t, err, field)
+		configuration.Extenders[0].URLPrefix = ""
+		require.NotEqual(t, []schedulerconfig.Extender{{}}, configuration.Extenders, field)
 	}
 }

@@ -150,6 +150,7 @@ func (p *Plane) Tell(t *simtest.T, usage Usage) {
 	}
 	t.Sometimes("a user reacts to a change", p.done[method((*person).actOn)])
 	t.Sometimes("a gatekeeper lets a pod be scheduled", p.done[method((*Plane).Gatekeeper)])
+	t.Sometimes("schedulers ask an extender", p.done[method((*Plane).Extender)])
 	t.Sometimes("a kubelet evicts a pod", p.befell(func(c *containers) bool { return c.evicted }))
 	t.Sometimes("a kubelet restarts what has failed", p.befell(func(c *containers) bool { return c.restarts > 0 }))
 	t.Sometimes("a pod becomes unready", p.befell(func(c *containers) bool { return c.changes > 0 }))

@@ -27,39 +27,44 @@ const (
 // certain label when they are created, the other converts the objects of a custom resource.
 func Webhooks(certificate tls.Certificate) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, _ *rest.Config) error {
-		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", webhooksPort))
-		if err != nil {
-			return err
-		}
 		mux := http.NewServeMux()
 		mux.HandleFunc(admitPath, answer(admit))
 		mux.HandleFunc(convertPath, answer(convert))
-		server := &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
-		go func() {
-			<-ctx.Done()
-			_ = server.Close()
-		}()
+		return serve(ctx, webhooksPort, &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}})
+	}
+}
+
+// serve runs a server until ctx is done, with TLS if it has a certificate.
+func serve(ctx context.Context, port int, server *http.Server) error {
+	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if server.TLSConfig != nil {
 		return server.ServeTLS(listener, "", "")
 	}
+	return server.Serve(listener)
 }
 
 // The paths of the webhooks.
 var admitPath, convertPath = "/admit", "/convert"
 
-// answer serves a review.
-func answer[R any](review func(*R) error) http.HandlerFunc {
+// answer serves requests and responses in JSON.
+func answer[Request, Response any](respond func(context.Context, *Request) (*Response, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var about R
-		err := json.NewDecoder(r.Body).Decode(&about)
+		var request Request
+		var response *Response
+		err := json.NewDecoder(r.Body).Decode(&request)
 		if err == nil {
-			err = review(&about)
+			response, err = respond(r.Context(), &request)
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(&about)
+		_ = json.NewEncoder(w).Encode(response)
 	}
 }
 
@@ -67,13 +72,13 @@ func answer[R any](review func(*R) error) http.HandlerFunc {
 const admitted = "example.com/admitted"
 
 // admit admits every object and annotates it.
-func admit(review *admissionv1.AdmissionReview) error {
+func admit(_ context.Context, review *admissionv1.AdmissionReview) (*admissionv1.AdmissionReview, error) {
 	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/metadata/annotations", "value": map[string]string{admitted: "yes"}}})
 	review.Response = &admissionv1.AdmissionResponse{
 		UID: review.Request.UID, Allowed: true, Patch: patch, PatchType: new(admissionv1.PatchTypeJSONPatch),
 	}
 	review.Request = nil
-	return err
+	return review, err
 }
 
 // The custom resource of the webhooks: the field count of v1 is number in v2.
@@ -84,13 +89,13 @@ const (
 )
 
 // convert converts gauges.
-func convert(review *apiextensionsv1.ConversionReview) error {
+func convert(_ context.Context, review *apiextensionsv1.ConversionReview) (*apiextensionsv1.ConversionReview, error) {
 	request := review.Request
 	review.Response = &apiextensionsv1.ConversionResponse{UID: request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
 	for _, raw := range request.Objects {
 		gauge := &unstructured.Unstructured{}
 		if err := json.Unmarshal(raw.Raw, gauge); err != nil {
-			return err
+			return nil, err
 		}
 		from, to := firstField, laterField
 		if request.DesiredAPIVersion == gaugeGroup+"/v1" {
@@ -104,5 +109,5 @@ func convert(review *apiextensionsv1.ConversionReview) error {
 		review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, runtime.RawExtension{Object: gauge})
 	}
 	review.Request = nil
-	return nil
+	return review, nil
 }
