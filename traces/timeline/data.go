@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -9,89 +10,98 @@ import (
 
 // dataVersion is the version of the data passed from this package to web/src/data.ts,
 // which are always of the same build.
-const dataVersion = 2
+const dataVersion = 3
 
-// data is what a page draws. Columns of the same table have the same length.
-// Strings, resourceVersions and objects are indices into texts, versions and
-// objects; times are nanoseconds. A column whose name ends in Steps has the
-// differences between neighbours, which compress better.
+// data is what a page draws, with the fields that web/src/data.ts declares. Times are
+// in seconds, -1 for none. ResourceVersions and objects are indices into Versions and
+// Objects.
 type data struct {
-	Version  int      `json:"version"`
-	Title    string   `json:"title"`
-	About    [][2]int `json:"about"` // names and values, as texts
-	Links    []Link   `json:"links"`
-	Outcome  string   `json:"outcome"`
-	Reason   int      `json:"reason"`
-	Known    bool     `json:"known"` // whether the history says what etcd committed
-	Healed   int64    `json:"healed"`
-	End      int64    `json:"end"`
-	Revision int      `json:"revision"`
+	Version  int           `json:"version"`
+	Title    text          `json:"title"`
+	About    list[[2]text] `json:"about"` // names and values
+	Links    list[Link]    `json:"links"`
+	Outcome  string        `json:"outcome"`
+	Reason   text          `json:"reason"`
+	Known    bool          `json:"known"` // whether the history says what etcd committed
+	Healed   float64       `json:"healed"`
+	End      float64       `json:"end"`
+	Revision int           `json:"revision"`
 
-	Texts    []string `json:"texts"`
-	Versions []string `json:"versions"`
-	Objects  *objects `json:"objects"`
-	Servers  []int    `json:"servers"`
-	Clients  []int    `json:"clients"`
+	Versions list[string]     `json:"versions"`
+	Objects  list[objectData] `json:"objects"` // the first stands for no object
+	Servers  list[text]       `json:"servers"`
+	Clients  list[text]       `json:"clients"`
 
-	Changes     changeColumns    `json:"changes"`
-	Compactions []compactionData `json:"compactions"`
-	Faults      []faultData      `json:"faults"`
-	Operations  operationColumns `json:"operations"`
-	Streams     streamColumns    `json:"streams"`
-	Events      eventColumns     `json:"events"`
-	Leaders     []leaderData     `json:"leaders"`
-	Windows     windowColumns    `json:"windows"`
+	Changes     list[changeData]     `json:"changes"`
+	Compactions list[compactionData] `json:"compactions"`
+	Faults      list[faultData]      `json:"faults"`
+	Operations  list[operationData]  `json:"operations"`
+	Streams     list[streamData]     `json:"streams"`
+	Events      eventColumns         `json:"events"`
+	Leaders     list[leaderData]     `json:"leaders"`
+	Windows     list[windowData]     `json:"windows"`
 
-	Marks []markData `json:"marks"`
+	Marks list[markData] `json:"marks"`
 	// Left counts the violations and observations beyond maxMarks.
-	Left int        `json:"left"`
-	Owed []owedData `json:"owed"`
+	Left int            `json:"left"`
+	Owed list[owedData] `json:"owed"`
 }
 
-type changeColumns struct {
-	VersionSteps []int   `json:"versionSteps"`
-	Object       []int   `json:"object"`
-	Deleted      []int   `json:"deleted"` // the indices of those that are deletions
-	FromSteps    []int64 `json:"fromSteps"`
-	Lasted       []int64 `json:"lasted"` // by minus from
-	Author       []int   `json:"author"`
+// list is a slice that JSON has as [], not null, if it is empty.
+type list[T any] []T
+
+// MarshalJSON implements json.Marshaler.
+func (l list[T]) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]T(l))
+}
+
+type changeData struct {
+	Version int     `json:"version"`
+	Object  int     `json:"object"`
+	Deleted bool    `json:"deleted"`
+	From    float64 `json:"from"`
+	By      float64 `json:"by"`
+	Author  int     `json:"author"`
 }
 
 type compactionData struct {
-	Version int   `json:"version"`
-	Time    int64 `json:"time"`
+	Version int     `json:"version"`
+	Time    float64 `json:"time"`
 }
 
 type faultData struct {
-	Name      int   `json:"name"`
-	Note      int   `json:"note"`
-	Begin     int64 `json:"begin"`
-	End       int64 `json:"end"`
-	Processes []int `json:"processes"`
+	Name      text       `json:"name"`
+	Note      text       `json:"note"`
+	Begin     float64    `json:"begin"`
+	End       float64    `json:"end"`
+	Processes list[text] `json:"processes"`
 }
 
 // builder turns a history into data.
 type builder struct {
-	*interned
 	history  *model.History
 	versions versions
-	objects  *objects
+	objects  map[objectData]int
 	data     *data
 }
 
 // build returns the data of a page.
 func build(page *Page) *data {
 	h := page.History
-	b := &builder{interned: newInterned(), history: h, versions: newVersions(h), objects: newObjects()}
+	b := &builder{history: h, versions: newVersions(h), objects: map[objectData]int{{}: 0}}
 	b.data = &data{
-		Version: dataVersion, Title: shortened(page.Title), Links: page.Links,
-		Outcome: string(page.Verdict.Outcome), Reason: b.text(page.Verdict.Reason),
+		Version: dataVersion, Title: text(page.Title), Links: page.Links,
+		Outcome: string(page.Verdict.Outcome), Reason: text(page.Verdict.Reason),
 		Known:  h.Truth.Revision > 0,
-		Healed: h.Healed, End: lastOf(h), Revision: b.versions.rank(h.Truth.Revision),
+		Healed: seconds(h.Healed), End: seconds(lastOf(h)), Revision: b.versions.rank(h.Truth.Revision),
+		Versions: b.versions.texts(), Objects: list[objectData]{{}},
 	}
 	for _, row := range page.About {
 		if row[1] != "" {
-			b.data.About = append(b.data.About, [2]int{b.text(row[0]), b.text(row[1])})
+			b.data.About = append(b.data.About, [2]text{text(row[0]), text(row[1])})
 		}
 	}
 	b.processes()
@@ -101,8 +111,15 @@ func build(page *Page) *data {
 	b.streams()
 	b.standing()
 	b.marks(&page.Verdict)
-	b.data.Texts, b.data.Versions, b.data.Objects = b.texts, b.versions.texts(), b.objects
 	return b.data
+}
+
+// seconds returns a time of the history in seconds, -1 for none.
+func seconds(nanoseconds int64) float64 {
+	if nanoseconds < 0 {
+		return -1
+	}
+	return float64(nanoseconds) / 1e9
 }
 
 // lastOf returns the time of the last record: a run that was cut short has no end.
@@ -138,43 +155,34 @@ func (b *builder) processes() {
 	for window := range model.Each(h.Windows) {
 		servers[window.Server] = true
 	}
-	b.data.Servers, b.data.Clients = b.named(servers), b.named(clients)
+	b.data.Servers, b.data.Clients = sorted(servers), sorted(clients)
 }
 
-func (b *builder) named(set map[string]bool) []int {
-	indices := make([]int, 0, len(set))
+func sorted(set map[string]bool) (names list[text]) {
 	for _, name := range slices.SortedFunc(maps.Keys(set), natural) {
-		indices = append(indices, b.text(name))
+		names = append(names, text(name))
 	}
-	return indices
+	return names
 }
 
 func (b *builder) truth() {
-	h, columns := b.history, &b.data.Changes
-	rank, from := 0, int64(0)
-	for i, committed := range commits(h) {
-		change := &h.Truth.Changes[i]
-		next := b.versions.rank(change.RV)
-		columns.VersionSteps = append(columns.VersionSteps, next-rank)
-		columns.FromSteps = append(columns.FromSteps, committed.from-from)
-		columns.Lasted = append(columns.Lasted, committed.by-committed.from)
-		columns.Object = append(columns.Object, b.object(&change.Object))
-		columns.Author = append(columns.Author, committed.author)
-		if change.Deleted {
-			columns.Deleted = append(columns.Deleted, i)
-		}
-		rank, from = next, committed.from
+	for i, committed := range commits(b.history) {
+		change := &b.history.Truth.Changes[i]
+		b.data.Changes = append(b.data.Changes, changeData{
+			Version: b.versions.rank(change.RV), Object: b.object(&change.Object), Deleted: change.Deleted,
+			From: seconds(committed.from), By: seconds(committed.by), Author: committed.author,
+		})
 	}
-	for _, compaction := range h.Truth.Compactions {
-		b.data.Compactions = append(b.data.Compactions, compactionData{b.versions.rank(compaction.RV), compaction.Time})
+	for _, compaction := range b.history.Truth.Compactions {
+		b.data.Compactions = append(b.data.Compactions, compactionData{b.versions.rank(compaction.RV), seconds(compaction.Time)})
 	}
 }
 
 func (b *builder) faults() {
 	for fault := range model.Each(b.history.Faults) {
-		one := faultData{Name: b.text(fault.Name), Note: b.text(fault.Note), Begin: fault.Begin, End: fault.End}
+		one := faultData{Name: text(fault.Name), Note: text(fault.Note), Begin: seconds(fault.Begin), End: seconds(fault.End)}
 		for _, process := range fault.Processes {
-			one.Processes = append(one.Processes, b.text(process))
+			one.Processes = append(one.Processes, text(process))
 		}
 		b.data.Faults = append(b.data.Faults, one)
 	}

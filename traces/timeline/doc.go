@@ -8,9 +8,9 @@
 //
 //   - page.go: the page, from the bundle in web/dist and the data, and porcupine's
 //     visualisation beside it
-//   - data.go: the data of the page, in columns
-//   - requests.go: operations and streams with their events, as columns
-//   - intern.go: strings, resourceVersions and objects, each once; names in order
+//   - data.go: the data of the page
+//   - requests.go: operations, and streams with their events
+//   - intern.go: texts, resourceVersions and objects, each once; names in order
 //   - commits.go: between which times etcd committed each change, and who wrote it
 //   - marks.go: violations, with the expected events beside those that arrived
 //

@@ -16,25 +16,11 @@ import (
 // truncated, and the page says so.
 const maxText = 1024
 
-// interned are the distinct strings of a page; everything else refers to them by
-// index. The first is the empty string.
-type interned struct {
-	texts []string
-	index map[string]int
-}
+// text is a string of the history. At most maxText bytes of it are written.
+type text string
 
-func newInterned() *interned { return &interned{texts: []string{""}, index: map[string]int{"": 0}} }
-
-// text returns the index of a string.
-func (in *interned) text(s string) int {
-	at, known := in.index[s]
-	if !known {
-		at = len(in.texts)
-		in.index[s] = at
-		in.texts = append(in.texts, shortened(s))
-	}
-	return at
-}
+// MarshalText implements encoding.TextMarshaler.
+func (t text) MarshalText() ([]byte, error) { return []byte(shortened(string(t))), nil }
 
 // shortened truncates a string to maxText bytes, between characters.
 func shortened(s string) string {
@@ -48,7 +34,7 @@ func shortened(s string) string {
 	return fmt.Sprintf("%s… (%d bytes in all)", s[:end], len(s))
 }
 
-// versions are all resourceVersions of a history in increasing order. Columns
+// versions are all resourceVersions of a history in increasing order. The data
 // refer to them by index, so that the page can print each exactly although
 // JavaScript's numbers have 53 bits.
 type versions []int64
@@ -92,52 +78,35 @@ func (v versions) rank(rv int64) int {
 }
 
 // texts returns the resourceVersions as strings for the page.
-func (v versions) texts() []string {
-	texts := make([]string, len(v))
-	for i, rv := range v {
-		texts[i] = strconv.FormatInt(rv, 10)
+func (v versions) texts() (texts list[string]) {
+	for _, rv := range v {
+		texts = append(texts, strconv.FormatInt(rv, 10))
 	}
 	return texts
 }
 
-// objects are the distinct states of objects in a history, in columns of indices
-// into the strings. The first stands for no object.
-type objects struct {
-	Key    []int `json:"key"`
-	Value  []int `json:"value"`
-	Labels []int `json:"labels"`
-	Node   []int `json:"node"`
-	UID    []int `json:"uid"`
-	index  map[[5]int]int
+// objectData is a state of an object without its RV, which what refers to it has.
+type objectData struct {
+	Key    text `json:"key"`
+	Value  text `json:"value"`
+	Labels text `json:"labels"`
+	Node   text `json:"node"`
+	UID    text `json:"uid"`
 }
 
-func newObjects() *objects {
-	o := &objects{index: map[[5]int]int{}}
-	o.add([5]int{})
-	return o
-}
-
-func (o *objects) add(fields [5]int) int {
-	at, known := o.index[fields]
-	if !known {
-		at = len(o.Key)
-		o.index[fields] = at
-		o.Key, o.Value = append(o.Key, fields[0]), append(o.Value, fields[1])
-		o.Labels, o.Node = append(o.Labels, fields[2]), append(o.Node, fields[3])
-		o.UID = append(o.UID, fields[4])
-	}
-	return at
-}
-
-// object returns the index of a state. The RV is not part of it, but of what refers
-// to it.
+// object returns the index of a state of an object. Each is written once.
 func (b *builder) object(o *model.Object) int {
 	if o == nil {
 		return 0
 	}
-	return b.objects.add([5]int{
-		b.text(o.Key().String()), b.text(o.Value), b.text(labels(o.Labels)), b.text(o.Node), b.text(o.UID),
-	})
+	state := objectData{text(o.Key().String()), text(o.Value), text(labels(o.Labels)), text(o.Node), text(o.UID)}
+	at, known := b.objects[state]
+	if !known {
+		at = len(b.data.Objects)
+		b.objects[state] = at
+		b.data.Objects = append(b.data.Objects, state)
+	}
+	return at
 }
 
 // labels prints labels as in a selector.

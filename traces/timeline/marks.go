@@ -17,22 +17,22 @@ const (
 
 // markData is a violation or an observation.
 type markData struct {
-	Breaks      bool   `json:"breaks"`
-	Name        string `json:"name"`  // of the guarantee or phenomenon
-	Plain       int    `json:"plain"` // what happened, in one short sentence
-	Text        int    `json:"text"`
-	Explanation []int  `json:"explanation"`
-	Client      int    `json:"client"`
-	Server      int    `json:"server"`
-	Stream      int    `json:"stream"`     // its index, -1 for none
-	Operations  []int  `json:"operations"` // their indices
-	Events      []int  `json:"events"`     // their indices among the events of all streams
-	Versions    []int  `json:"versions"`   // the versions involved
-	Time        int64  `json:"time"`       // when it showed
-	At          int    `json:"at"`         // the version at which it shows
+	Breaks      bool       `json:"breaks"`
+	Name        string     `json:"name"`  // of the guarantee or phenomenon
+	Plain       text       `json:"plain"` // what happened, in one short sentence
+	Text        text       `json:"text"`
+	Explanation list[text] `json:"explanation"`
+	Client      text       `json:"client"`
+	Server      text       `json:"server"`
+	Stream      int        `json:"stream"`     // its index, -1 for none
+	Operations  list[int]  `json:"operations"` // their indices
+	Events      list[int]  `json:"events"`     // their indices among the events of all streams
+	Versions    list[int]  `json:"versions"`   // the versions involved
+	Time        float64    `json:"time"`       // when it showed
+	At          int        `json:"at"`         // the version at which it shows
 	// Owed and Came are the items of a list that differ, if the mark is about one.
-	Owed []itemData `json:"owed"`
-	Came []itemData `json:"came"`
+	Owed list[itemData] `json:"owed"`
+	Came list[itemData] `json:"came"`
 }
 
 // itemData is an object in a list, at its version.
@@ -43,10 +43,10 @@ type itemData struct {
 
 // owedData has the events that one stream of a mark is owed.
 type owedData struct {
-	Stream   int      `json:"stream"`
-	Types    []string `json:"types"`
-	Versions []int    `json:"versions"`
-	Objects  []int    `json:"objects"`
+	Stream   int                   `json:"stream"`
+	Types    list[model.EventType] `json:"types"`
+	Versions list[int]             `json:"versions"`
+	Objects  list[int]             `json:"objects"`
 	// Cut says that there are more than maxOwed.
 	Cut bool `json:"cut"`
 }
@@ -67,15 +67,15 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 		mark := m.mark(witness)
 		if i < len(verdict.Violations) {
 			violation := &verdict.Violations[i]
-			mark.Breaks, mark.Name, mark.Text = true, violation.Guarantee.Name, b.text(violation.Error())
-			mark.Plain = b.text(violation.Sentence())
+			mark.Breaks, mark.Name, mark.Text = true, violation.Guarantee.Name, text(violation.Error())
+			mark.Plain = text(violation.Sentence())
 			for _, paragraph := range m.explainer.Explain(*violation) {
-				mark.Explanation = append(mark.Explanation, b.text(paragraph))
+				mark.Explanation = append(mark.Explanation, text(paragraph))
 			}
 		} else {
 			observation := &verdict.Observations[i-len(verdict.Violations)]
-			mark.Name, mark.Text = observation.Guarantee.Name, b.text(observation.Error())
-			mark.Plain = b.text(observation.Error())
+			mark.Name, mark.Text = observation.Guarantee.Name, text(observation.Error())
+			mark.Plain = text(observation.Error())
 		}
 		b.data.Marks = append(b.data.Marks, mark)
 	}
@@ -121,7 +121,7 @@ func (m *marker) find(witnesses []*linearizability.Witness) {
 
 // mark returns the mark of a witness.
 func (m *marker) mark(witness *linearizability.Witness) markData {
-	mark := markData{Client: m.text(witness.Client), Stream: -1}
+	mark := markData{Client: text(witness.Client), Stream: -1}
 	for _, op := range witness.Operations {
 		if place, known := m.places[op]; known {
 			mark.Operations = append(mark.Operations, place)
@@ -146,8 +146,8 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 
 // moment sets when and where a mark shows.
 func (m *marker) moment(mark *markData, witness *linearizability.Witness) {
-	at, server := int64(0), ""
-	mark.Time, server = m.explainer.Moment(witness)
+	at := int64(0)
+	when, server := m.explainer.Moment(witness)
 	switch {
 	case len(witness.RVs) > 0:
 		at = witness.RVs[0]
@@ -158,9 +158,9 @@ func (m *marker) moment(mark *markData, witness *linearizability.Witness) {
 		at = max(op.ResultRV, op.RV)
 	}
 	if witness.Census != nil {
-		mark.Client = 0 // it is the server
+		mark.Client = "" // it is the server
 	}
-	mark.Server, mark.At = m.text(server), m.versions.rank(max(at, 0))
+	mark.Time, mark.Server, mark.At = seconds(when), text(server), m.versions.rank(max(at, 0))
 }
 
 // owed adds the events that a stream is owed, once for each stream.
@@ -183,7 +183,7 @@ func (m *marker) owed(place int, witness *linearizability.Witness) {
 		if one.Cut = len(one.Types) == maxOwed; one.Cut {
 			break
 		}
-		one.Types, one.Versions = append(one.Types, string(owed.Type)), append(one.Versions, m.versions.rank(owed.RV))
+		one.Types, one.Versions = append(one.Types, owed.Type), append(one.Versions, m.versions.rank(owed.RV))
 		one.Objects = append(one.Objects, m.object(owed.Object))
 	}
 	m.data.Owed = append(m.data.Owed, one)
@@ -231,33 +231,26 @@ func (m *marker) items(mark *markData) {
 
 // leaderData is who led etcd from a time on.
 type leaderData struct {
-	Time   int64 `json:"time"`
-	Member int   `json:"member"`
-	Term   int64 `json:"term"`
+	Time   float64 `json:"time"`
+	Member text    `json:"member"`
+	Term   int64   `json:"term"`
 }
 
-// windowColumns are what the caches held, in order of time for each server.
-type windowColumns struct {
-	Server      []int   `json:"server"`
-	TimeSteps   []int64 `json:"timeSteps"`
-	Filling     []int   `json:"filling"`
-	SinceSteps  []int   `json:"sinceSteps"`
-	NewestSteps []int   `json:"newestSteps"`
+// windowData is what a cache held from a time on.
+type windowData struct {
+	Time    float64 `json:"time"`
+	Server  text    `json:"server"`
+	Filling int     `json:"filling"`
+	Since   int     `json:"since"`
+	Newest  int     `json:"newest"`
 }
 
 // standing adds the leaders and the windows of caches.
 func (b *builder) standing() {
 	for _, leader := range b.history.Leaders {
-		b.data.Leaders = append(b.data.Leaders, leaderData{Time: leader.Time, Member: b.text(leader.Member), Term: leader.Term})
+		b.data.Leaders = append(b.data.Leaders, leaderData{seconds(leader.Time), text(leader.Member), leader.Term})
 	}
-	columns, time, since, newest := &b.data.Windows, int64(0), 0, 0
-	for _, window := range b.history.Windows {
-		sinceNow, newestNow := b.versions.rank(window.Since), b.versions.rank(window.Newest)
-		columns.Server = append(columns.Server, b.text(window.Server))
-		columns.TimeSteps = append(columns.TimeSteps, window.Time-time)
-		columns.Filling = append(columns.Filling, window.Filling)
-		columns.SinceSteps = append(columns.SinceSteps, sinceNow-since)
-		columns.NewestSteps = append(columns.NewestSteps, newestNow-newest)
-		time, since, newest = window.Time, sinceNow, newestNow
+	for _, w := range b.history.Windows {
+		b.data.Windows = append(b.data.Windows, windowData{seconds(w.Time), text(w.Server), w.Filling, b.versions.rank(w.Since), b.versions.rank(w.Newest)})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 )
 
 // TestMarksPointToTheirPlaces follows one violation from the witness to the page.
@@ -21,20 +22,20 @@ func TestMarksPointToTheirPlaces(t *testing.T) {
 	require.True(t, mark.Breaks)
 	require.Equal(t, "Reliable", mark.Name)
 	require.Equal(t, 1, mark.Stream)
-	require.Equal(t, "watcher-1", d.Texts[mark.Client])
-	require.Equal(t, "apiserver-1", d.Texts[mark.Server])
+	require.EqualValues(t, "watcher-1", mark.Client)
+	require.EqualValues(t, "apiserver-1", mark.Server)
 	require.Contains(t, []string{"32", "33"}, rv(mark.At))
-	require.EqualValues(t, 32e9+2e6+1e5, mark.Time)
+	require.Equal(t, 32.0021, mark.Time)
 	require.NotEmpty(t, mark.Explanation)
 	// The event at fault is the one that came in its place: those of the first
 	// stream, 60 changes and a bookmark, come before.
-	require.Equal(t, []int{61 + 30}, mark.Events)
+	require.Equal(t, list[int]{61 + 30}, mark.Events)
 
 	require.Len(t, d.Owed, 1)
 	require.Equal(t, 1, d.Owed[0].Stream)
 	require.Len(t, d.Owed[0].Versions, 60)
 	require.Equal(t, "32", rv(d.Owed[0].Versions[30]))
-	require.Equal(t, "MODIFIED", d.Owed[0].Types[30])
+	require.Equal(t, model.Modified, d.Owed[0].Types[30])
 }
 
 // TestListsAreComparedItemByItem takes one object out of a list and changes another.
@@ -47,14 +48,14 @@ func TestListsAreComparedItemByItem(t *testing.T) {
 	page := judged(t, h)
 	d := build(&page)
 	require.NotEmpty(t, d.Marks)
-	keys := func(items []itemData) (keys []string) {
+	keys := func(items []itemData) (keys []text) {
 		for _, item := range items {
-			keys = append(keys, d.Texts[d.Objects.Key[item.Object]])
+			keys = append(keys, d.Objects[item.Object].Key)
 		}
 		return keys
 	}
-	require.Equal(t, []string{"default/pod-1", "default/pod-4"}, keys(d.Marks[0].Owed))
-	require.Equal(t, []string{"default/pod-1"}, keys(d.Marks[0].Came))
+	require.Equal(t, []text{"default/pod-1", "default/pod-4"}, keys(d.Marks[0].Owed))
+	require.Equal(t, []text{"default/pod-1"}, keys(d.Marks[0].Came))
 }
 
 // TestOnlySoManyAreMarked: the rest is counted.

@@ -251,7 +251,7 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	tab.visit(tab.page)
 	require.Equal(t, "1", tab.text(`document.documentElement.dataset.mark`))
 	require.Equal(t, "watcher-0 never received MODIFIED green/b (RV 35)", tab.text(`document.querySelector("#details > :first-child").textContent`))
-	showed := float64(build(&page).Marks[0].Time) / 1e9
+	showed := build(&page).Marks[0].Time
 	low, high := tab.domain()
 	require.Less(t, low, showed)
 	require.Greater(t, high, showed)

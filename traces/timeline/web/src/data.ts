@@ -1,54 +1,60 @@
-// The data of the page, decoded: typed arrays for what there is much of, and
-// plain objects for the rest. Its other half is data.go and requests.go.
+// The data of the page: typed arrays for what there is much of, and plain objects
+// for the rest, as data.go and requests.go write them.
 
 import { Scale } from "./scale";
 
-/** What Go writes. Columns that are empty may be null. */
+/** What Go writes. */
 interface Raw {
   version: number;
   title: string;
-  about: [number, number][] | null;
-  links: { file: string; text: string }[] | null;
+  about: [string, string][];
+  links: { file: string; text: string }[];
   outcome: string;
-  reason: number;
+  reason: string;
   known: boolean;
   healed: number;
   end: number;
   revision: number;
-  texts: string[];
   versions: string[];
-  objects: { key: number[]; value: number[]; labels: number[]; node: number[]; uid: number[] };
-  servers: number[];
-  clients: number[];
-  changes: Record<string, number[] | null>;
-  compactions: { version: number; time: number }[] | null;
-  faults: { name: number; note: number; begin: number; end: number; processes: number[] | null }[] | null;
-  operations: Record<string, unknown[] | null>;
-  streams: Record<string, unknown[] | null>;
-  events: Record<string, number[] | null>;
-  leaders: { time: number; member: number; term: number }[] | null;
-  windows: Record<string, number[] | null>;
-  marks: RawMark[] | null;
+  objects: State[];
+  servers: string[];
+  clients: string[];
+  changes: Change[];
+  compactions: { version: number; time: number }[];
+  faults: Fault[];
+  operations: Operation[];
+  streams: Stream[];
+  events: RawEvents;
+  leaders: Leader[];
+  windows: Window[];
+  marks: Mark[];
   left: number;
-  owed: { stream: number; types: string[]; versions: number[]; objects: number[]; cut: boolean }[] | null;
+  owed: Owed[];
 }
 
-interface RawMark {
-  breaks: boolean;
-  name: string;
-  plain: number;
-  text: number;
-  explanation: number[] | null;
-  client: number;
-  server: number;
-  stream: number;
-  operations: number[] | null;
-  events: number[] | null;
-  versions: number[] | null;
-  time: number;
-  at: number;
-  owed: Item[] | null;
-  came: Item[] | null;
+/** Events as columns. Steps are the differences between neighbours. */
+interface RawEvents {
+  timeSteps: number[]; // nanoseconds
+  type: string[];
+  versionSteps: number[];
+  object: number[];
+  initialEnd: number[];
+  failed: Failure[];
+}
+
+interface Failure {
+  index: number;
+  error: string;
+  message: string;
+}
+
+/** A state of an object, without its version. */
+interface State {
+  key: string;
+  value: string;
+  labels: string;
+  node: string;
+  uid: string;
 }
 
 export interface Item {
@@ -167,188 +173,76 @@ export interface Events {
   /** An index into kinds: what a mark looks like. */
   kind: Uint8Array;
   /** The name of the type, as it came. */
-  type: (i: number) => string;
+  type: string[];
   stream: Int32Array;
   initialEnd: Set<number>;
-  failed: Map<number, { error: string; message: string }>;
+  failed: Map<number, Failure>;
 }
 
 /** What can be drawn differently. The last two are of operations alone. */
 export const kinds = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "other", "read", "write"] as const;
 export const Added = 0, Modified = 1, Deleted = 2, Bookmark = 3, Failed = 4, Other = 5, Read = 6, Write = 7;
 
+// The fields that are as Go writes them.
+export interface Data extends Omit<Raw, "events" | "owed"> {}
+
 export class Data {
-  readonly title: string;
-  readonly about: [string, string][];
-  readonly links: { file: string; text: string }[];
-  readonly outcome: string;
-  readonly reason: string;
-  readonly known: boolean;
-  readonly healed: number;
-  readonly end: number;
-  readonly revision: number;
-  readonly versions: string[];
   /** The positions of the versions, which are exact up to 2^53 only. */
   readonly rv: Float64Array;
   readonly scale: Scale;
-  readonly servers: string[];
-  readonly clients: string[];
-  readonly changes: Change[];
-  readonly compactions: { version: number; time: number }[];
-  readonly faults: Fault[];
-  readonly operations: Operation[];
-  readonly streams: Stream[];
   readonly events: Events;
-  readonly leaders: Leader[];
-  readonly windows: Window[];
-  readonly marks: Mark[];
-  readonly left: number;
+  /** By the index of the stream. */
   readonly owed: Map<number, Owed>;
-  private readonly texts: string[];
-  private readonly objects: Raw["objects"];
 
   constructor(raw: Raw) {
-    if (raw.version !== 2) throw new Error(`expected data of version 2, found version ${raw.version}`);
-    const text = (i: number) => raw.texts[i];
-    this.texts = raw.texts;
-    this.objects = raw.objects;
-    this.title = raw.title;
-    this.about = (raw.about ?? []).map(([name, value]) => [text(name), text(value)]);
-    this.links = raw.links ?? [];
-    this.outcome = raw.outcome;
-    this.reason = text(raw.reason);
-    this.known = raw.known;
-    this.healed = seconds(raw.healed);
-    this.end = seconds(raw.end);
-    this.revision = raw.revision;
-    this.versions = raw.versions;
+    if (raw.version !== 3) throw new Error(`expected data of version 3, found version ${raw.version}`);
+    Object.assign(this, raw);
     const versions = Float64Array.from(raw.versions, Number);
     this.scale = new Scale(versions);
     this.rv = versions.map((rv) => this.scale.place(rv));
-    this.servers = raw.servers.map(text);
-    this.clients = raw.clients.map(text);
-    this.changes = decodeChanges(raw);
-    this.compactions = (raw.compactions ?? []).map((c) => ({ version: c.version, time: seconds(c.time) }));
-    this.faults = (raw.faults ?? []).map((f) => ({
-      name: text(f.name), note: text(f.note), begin: seconds(f.begin), end: seconds(f.end), processes: (f.processes ?? []).map(text),
-    }));
-    this.operations = decodeOperations(raw);
-    this.streams = decodeStreams(raw);
-    this.events = decodeEvents(raw, this.streams);
-    this.leaders = (raw.leaders ?? []).map((l) => ({ time: seconds(l.time), member: text(l.member), term: l.term }));
-    this.windows = decodeWindows(raw);
-    this.marks = (raw.marks ?? []).map((m) => ({
-      breaks: m.breaks, name: m.name, plain: text(m.plain), text: text(m.text), explanation: (m.explanation ?? []).map(text), client: text(m.client),
-      server: text(m.server), stream: m.stream, operations: m.operations ?? [], events: m.events ?? [], versions: m.versions ?? [],
-      time: seconds(m.time), at: m.at, owed: m.owed ?? [], came: m.came ?? [],
-    }));
-    this.left = raw.left;
-    this.owed = new Map((raw.owed ?? []).map((o) => [o.stream, { ...o, types: o.types ?? [], versions: o.versions ?? [], objects: o.objects ?? [] }]));
+    this.events = decodeEvents(raw.events, raw.streams);
+    this.owed = new Map(raw.owed.map((owed) => [owed.stream, owed]));
   }
 
   /** The namespace and name of an object. */
-  key(object: number): string { return this.texts[this.objects.key[object]]; }
-  keyText(object: number): number { return this.objects.key[object]; }
+  key(object: number): string { return this.objects[object].key; }
 
   /** An object as rows of a table. */
   fields(object: number): [string, string][] {
-    const rows: [string, string][] = [["object", this.key(object)]];
-    for (const [name, column] of [["value", this.objects.value], ["labels", this.objects.labels], ["spec.nodeName", this.objects.node], ["uid", this.objects.uid]] as const) {
-      if (column[object] !== 0) rows.push([name, this.texts[column[object]]]);
-    }
-    return rows;
+    const { key, value, labels, node, uid } = this.objects[object];
+    const rows: [string, string][] = [["value", value], ["labels", labels], ["spec.nodeName", node], ["uid", uid]];
+    return [["object", key], ...rows.filter(([, text]) => text !== "")];
   }
 
-  /** All texts that contain a string, whatever the case. */
-  textsWith(part: string): Set<number> {
-    const found = new Set<number>();
-    const lower = part.toLowerCase();
-    this.texts.forEach((text, i) => { if (text.toLowerCase().includes(lower)) found.add(i); });
+  /** The objects whose name, value, labels, node or UID contains a string, whatever the case. */
+  objectsWith(part: string): Set<number> {
+    const found = new Set<number>(), lower = part.toLowerCase();
+    this.objects.forEach((object, i) => { if (Object.values(object).some((text) => text.toLowerCase().includes(lower))) found.add(i); });
     return found;
   }
-
-  /** Whether an object's name, value, labels, node or UID is among some texts. */
-  objectWithin(object: number, texts: Set<number>): boolean {
-    const o = this.objects;
-    return object !== 0 && (texts.has(o.key[object]) || texts.has(o.value[object]) || texts.has(o.labels[object]) ||
-      texts.has(o.node[object]) || texts.has(o.uid[object]));
-  }
 }
 
-const seconds = (nanoseconds: number) => (nanoseconds < 0 ? -1 : nanoseconds / 1e9);
-
-function decodeChanges(raw: Raw): Change[] {
-  const c = raw.changes, deleted = new Set(c.deleted ?? []);
-  let version = 0, from = 0;
-  return (c.versionSteps ?? []).map((step, i) => {
-    version += step;
-    from += c.fromSteps![i];
-    return { version, object: c.object![i], deleted: deleted.has(i), from: seconds(from), by: seconds(from + c.lasted![i]), author: c.author![i] };
-  });
-}
-
-function decodeWindows(raw: Raw): Window[] {
-  const c = raw.windows;
-  let time = 0, since = 0, newest = 0;
-  return (c.server ?? []).map((server, i) => {
-    time += c.timeSteps![i];
-    since += c.sinceSteps![i];
-    newest += c.newestSteps![i];
-    return { time: seconds(time), server: raw.texts[server], filling: c.filling![i], since, newest };
-  });
-}
-
-function decodeOperations(raw: Raw): Operation[] {
-  const c = raw.operations as Record<string, any[]>, more = new Set(c.hasMore ?? []);
-  let call = 0;
-  return (c.id ?? []).map((id, i) => {
-    call += c.callSteps[i];
-    return {
-      id, client: raw.texts[c.client[i]], server: raw.texts[c.server[i]], kind: c.kind[i], call: seconds(call),
-      end: c.lasted[i] < 0 ? -1 : seconds(call + c.lasted[i]), query: raw.texts[c.query[i]], object: c.object[i],
-      precondition: c.precondition[i], version: c.version[i], match: c.match[i], limit: c.limit[i], continues: c.continues[i],
-      error: c.error[i], message: raw.texts[c.message[i]], result: c.result[i], count: c.count[i], hasMore: more.has(i),
-    };
-  });
-}
-
-function decodeStreams(raw: Raw): Stream[] {
-  const c = raw.streams as Record<string, any[]>;
-  let first = 0;
-  return (c.id ?? []).map((id, index) => {
-    const stream = {
-      index, id, client: raw.texts[c.client[index]], server: raw.texts[c.server[index]], call: seconds(c.call[index]),
-      opened: seconds(c.return[index]), closed: seconds(c.closed[index]), reason: c.reason[index], query: raw.texts[c.query[index]],
-      version: c.version[index], bookmarks: c.bookmarks[index], initialEvents: c.initialEvents[index],
-      resumesStream: c.resumesStream[index], resumesList: c.resumesList[index], consumer: raw.texts[c.consumer[index]],
-      timeout: seconds(c.timeout[index]), error: c.error[index], message: raw.texts[c.message[index]],
-      first, end: first + c.events[index],
-    };
-    first = stream.end;
-    return stream;
-  });
-}
-
-function decodeEvents(raw: Raw, streams: Stream[]): Events {
-  const c = raw.events, steps = c.timeSteps ?? [], count = steps.length;
-  const names = (c.types ?? []).map((i) => raw.texts[i]);
-  const kindOf = names.map((name) => { const at = kinds.indexOf(name as (typeof kinds)[number]); return at < 0 || at > Failed ? Other : at; });
+function decodeEvents(raw: RawEvents, streams: Stream[]): Events {
+  const count = raw.type.length;
   const events: Events = {
-    count, time: new Float64Array(count), version: new Int32Array(count), object: Int32Array.from(c.object ?? []),
-    kind: new Uint8Array(count), type: (i) => names[c.type![i]], stream: new Int32Array(count),
-    initialEnd: new Set(c.initialEnd ?? []), failed: new Map(),
+    count, time: new Float64Array(count), version: new Int32Array(count), object: Int32Array.from(raw.object),
+    kind: Uint8Array.from(raw.type, kindOf), type: raw.type, stream: new Int32Array(count),
+    initialEnd: new Set(raw.initialEnd), failed: new Map(raw.failed.map((failure) => [failure.index, failure])),
   };
   let time = 0, version = 0;
   for (let i = 0; i < count; i++) {
-    time += steps[i];
-    version += c.versionSteps![i];
+    time += raw.timeSteps[i];
+    version += raw.versionSteps[i];
     events.time[i] = time / 1e9;
     events.version[i] = version;
-    events.kind[i] = kindOf[c.type![i]];
   }
   for (const s of streams) events.stream.fill(s.index, s.first, s.end);
-  (c.failed ?? []).forEach((at, i) => events.failed.set(at, { error: raw.texts[c.error![i]], message: raw.texts[c.message![i]] }));
   return events;
+}
+
+function kindOf(type: string): number {
+  const at = kinds.indexOf(type as (typeof kinds)[number]);
+  return at < 0 || at > Failed ? Other : at;
 }
 
 /** Reads the data out of the page. */

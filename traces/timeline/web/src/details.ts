@@ -69,7 +69,7 @@ export class Details {
       let shown = 0;
       for (let i = 0; i < data.events.count && shown < 8; i++) {
         if (data.events.version[i] !== version || data.events.object[i] === 0) continue;
-        found.push([`${data.events.type(i)} on stream ${data.streams[data.events.stream[i]].id} at ${exact(data.events.time[i])}`, { kind: "event", index: i }]);
+        found.push([`${data.events.type[i]} on stream ${data.streams[data.events.stream[i]].id} at ${exact(data.events.time[i])}`, { kind: "event", index: i }]);
         shown++;
       }
     }
@@ -121,7 +121,7 @@ export class Details {
     for (let i = stream.first; i < stream.end; i++) {
       const version = data.events.version[i], failed = data.events.failed.get(i);
       if (data.rv[version] <= 0 && !failed) continue;
-      const came = failed ? `${data.events.type(i)} ${codes[failed.error] ?? failed.error}` : data.events.type(i) + (data.events.object[i] === 0 ? "" : ` ${data.key(data.events.object[i])}`);
+      const came = failed ? `${data.events.type[i]} ${codes[failed.error] ?? failed.error}` : data.events.type[i] + (data.events.object[i] === 0 ? "" : ` ${data.key(data.events.object[i])}`);
       const row = sides.get(version);
       const text = `${came}, ${data.events.time[i].toFixed(3)}\u00a0s`;
       if (row) row[1] = row[1] === "—" ? text : `${row[1]}; ${text}`;

@@ -272,9 +272,9 @@ export class Facts {
   /** The changes that made an object, by going through each object's history. */
   private readonly created: Set<number>;
   private findCreated(): Set<number> {
-    const exists = new Set<number>(), created = new Set<number>();
+    const exists = new Set<string>(), created = new Set<number>();
     this.data.changes.forEach((change, i) => {
-      const key = this.data.keyText(change.object);
+      const key = this.data.key(change.object);
       if (change.deleted) exists.delete(key);
       else if (!exists.has(key)) {
         exists.add(key);

@@ -22,9 +22,9 @@ export function search(data: Data, facts: Facts, query: string): Ref[] {
     if (kind === "rv" || kind === "") byVersion(data, data.versions.indexOf(number), add);
     return inOrder(facts, found);
   }
-  const texts = data.textsWith(wanted), lower = wanted.toLowerCase(), has = (text: string) => text.toLowerCase().includes(lower);
-  data.changes.forEach((change, i) => { if (data.objectWithin(change.object, texts)) add("change", i); });
-  data.operations.forEach((op, i) => { if (has(op.query) || has(op.client) || has(op.server) || has(op.error) || has(op.kind) || data.objectWithin(op.object, texts)) add("operation", i); });
+  const objects = data.objectsWith(wanted), lower = wanted.toLowerCase(), has = (text: string) => text.toLowerCase().includes(lower);
+  data.changes.forEach((change, i) => { if (objects.has(change.object)) add("change", i); });
+  data.operations.forEach((op, i) => { if (has(op.query) || has(op.client) || has(op.server) || has(op.error) || has(op.kind) || objects.has(op.object)) add("operation", i); });
   data.streams.forEach((s, i) => { if (has(s.query) || has(s.client) || has(s.server) || has(s.error)) add("stream", i); });
   data.faults.forEach((fault, i) => { if (has(fault.name) || has(fault.note)) add("fault", i); });
   data.marks.forEach((mark, i) => { if (has(mark.name)) add("mark", i); });
@@ -33,8 +33,8 @@ export function search(data: Data, facts: Facts, query: string): Ref[] {
   if (has("compacted")) data.compactions.forEach((_, i) => add("compaction", i));
   for (let i = 0; i < data.events.count; i++) {
     const failed = data.events.failed.get(i);
-    if (data.objectWithin(data.events.object[i], texts) || (failed && (has(failed.error) || has(failed.message))) ||
-      data.events.type(i).toLowerCase() === lower) add("event", i);
+    if (objects.has(data.events.object[i]) || (failed && (has(failed.error) || has(failed.message))) ||
+      data.events.type[i].toLowerCase() === lower) add("event", i);
   }
   return inOrder(facts, found);
 }

@@ -44,7 +44,7 @@ export class Words {
     const { data } = this, i = ref.index;
     switch (ref.kind) {
       case "event": {
-        const failed = data.events.failed.get(i), type = data.events.type(i);
+        const failed = data.events.failed.get(i), type = data.events.type[i];
         if (failed) return `${type} ${codes[failed.error] ?? failed.error} ${failed.message}`.trim();
         const rv = ` at RV ${this.version(data.events.version[i])}`;
         if (data.events.object[i] === 0) return type + rv + (data.events.initialEnd.has(i) ? ", end of the initial events" : "");
@@ -119,7 +119,7 @@ export class Words {
     switch (ref.kind) {
       case "event": {
         const s = data.streams[data.events.stream[i]], failed = data.events.failed.get(i);
-        add("type", data.events.type(i));
+        add("type", data.events.type[i]);
         add("received", exact(data.events.time[i]));
         add("RV", this.version(data.events.version[i]));
         if (data.events.object[i] !== 0) rows.push(...data.fields(data.events.object[i]));
