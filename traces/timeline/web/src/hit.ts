@@ -19,6 +19,7 @@ export function under(lanes: Lanes, facts: Facts, axis: Axis, lane: Lane, positi
     }
     return best;
   };
+  const inLane = (): Ref | null => nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
   switch (lane.kind) {
     case "marks": {
       // A flag reaches to the right of its place.
@@ -36,10 +37,10 @@ export function under(lanes: Lanes, facts: Facts, axis: Axis, lane: Lane, positi
     }
     case "etcd":
       if (y > 30) return nearestOf("compaction", data.compactions.keys());
-      return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
+      return inLane();
     case "server": {
       const together = facts.ended.flatMap((ended, i) => (ended.server === lane.server ? [i] : []));
-      return nearestOf("ended", together) ?? nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
+      return nearestOf("ended", together) ?? inLane();
     }
     case "leader": {
       const series = lanes.seriesOf(lane, axis), place = series.from(position + 1e-12) - 1;
@@ -54,12 +55,11 @@ export function under(lanes: Lanes, facts: Facts, axis: Axis, lane: Lane, positi
       return axis === "time" || (position >= data.rv[since] && position <= data.rv[newest]) ? { kind: "window", index } : null;
     }
     case "client":
-      return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item)) ??
+      return inLane() ??
         (lanes.isFolded(lane.client) ? nearest(lanes.eventsOf(lane.client, axis), position, distance, (index) => ({ kind: "event", index })) : null);
-    case "owed":
-      return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
+    case "owed": return inLane();
     case "stream": {
-      const event = nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
+      const event = inLane();
       if (event) return event;
       const [from, to] = facts.streamSpan(lane.stream!, axis);
       return position >= from - near / pixelsPerUnit && position <= to + near / pixelsPerUnit ? { kind: "stream", index: lane.stream!.index } : null;

@@ -9,14 +9,11 @@ import { Frontier } from "./series";
 import { clock } from "./words";
 
 export function paintServer(frame: Frame, lane: Lane, y: number): void {
-  frame.g.save();
-  frame.g.beginPath();
-  frame.g.rect(0, y, frame.scene.width, lane.height - 1);
-  frame.g.clip();
-  if (frame.scene.axis === "time") alongTime(frame, lane, y);
-  else alongVersions(frame, lane, y);
-  together(frame, lane, y);
-  frame.g.restore();
+  frame.clipped(0, y, frame.scene.width, lane.height - 1, () => {
+    if (frame.scene.axis === "time") alongTime(frame, lane, y);
+    else alongVersions(frame, lane, y);
+    together(frame, lane, y);
+  });
 }
 
 /** A chart of versions, over what is on screen. */
@@ -51,35 +48,17 @@ function alongTime(frame: Frame, lane: Lane, y: number): void {
     g.rect(read.x - 2.5, chart.y(read.rv) - 2.5, 5, 5);
     g.fill();
     g.stroke();
-    if (read.lowest < read.rv) {
-      g.beginPath();
-      g.moveTo(read.x, chart.y(read.rv) + 2.5);
-      g.lineTo(read.x, chart.y(read.lowest));
-      g.stroke();
-    }
+    if (read.lowest < read.rv) frame.line(colours.read, 1.4, [read.x, chart.y(read.rv) + 2.5], [read.x, chart.y(read.lowest)]);
   }
   for (const { left, right, from, to } of data.scale.gaps) {
     const line = Math.round((chart.y(left) + chart.y(right)) / 2);
     if (left < chart.low || right > chart.high) continue;
-    brokenLine(frame, line);
+    frame.line(colours.soft, 1, [0, line + 0.5], [scene.width, line + 0.5], [2, 4]);
     frame.tag(`RV ${from + 1} to ${to - 1} skipped`, 64, line, colours.soft);
   }
   frame.tag(`RV ${data.scale.name(chart.high)}`, 5, chart.top - 1, colours.soft);
   frame.tag(`RV ${data.scale.name(Math.max(0, chart.low))}`, 5, chart.bottom + 1, colours.soft);
   if (scene.hover >= 0) readout(frame, chart, shown);
-}
-
-/** Where a chart of versions leaves some out. */
-function brokenLine(frame: Frame, y: number): void {
-  const { g, scene, colours } = frame;
-  g.strokeStyle = colours.soft;
-  g.lineWidth = 1;
-  g.setLineDash([2, 4]);
-  g.beginPath();
-  g.moveTo(0, y + 0.5);
-  g.lineTo(scene.width, y + 0.5);
-  g.stroke();
-  g.setLineDash([]);
 }
 
 /** Reads on screen, those in four pixels as one: from the highest version to the lowest. */
@@ -140,15 +119,11 @@ function walk(frame: Frame, lines: Frontier[], visit: (x: number, rvs: number[])
 
 /** What lies between the two lines: by how much the server was behind. */
 function gap(frame: Frame, chart: Chart, shown: Frontier): void {
-  const { g, scene, colours } = frame, end = Math.min(scene.width, frame.x(scene.data.end));
-  g.fillStyle = colours.server;
-  g.globalAlpha = 0.16;
+  const { scene, colours } = frame, end = Math.min(scene.width, frame.x(scene.data.end));
   let from = 0, rvs = [0, 0];
   const fill = (to: number) => {
-    if (rvs[0] > rvs[1] && to > from) {
-      const top = chart.y(rvs[0]), bottom = rvs[1] > 0 ? chart.y(rvs[1]) : chart.bottom;
-      if (rvs[1] > 0) g.fillRect(from, top, to - from, bottom - top);
-    }
+    const [known, server] = rvs, top = chart.y(known);
+    if (known > server && server > 0 && to > from) frame.rect(colours.server, from, top, to - from, chart.y(server) - top, 0.16);
   };
   walk(frame, [scene.facts.etcd, shown], (x, next) => {
     fill(x);
@@ -156,36 +131,30 @@ function gap(frame: Frame, chart: Chart, shown: Frontier): void {
     rvs = next;
   });
   fill(end);
-  g.globalAlpha = 1;
 }
 
 /** Versions that the server had said to hold no more: the window begins above. */
 function floorOf(frame: Frame, chart: Chart, gone: Frontier): void {
   const { g, colours, scene } = frame;
-  g.fillStyle = hatch(g, colours.soft);
-  g.globalAlpha = 0.3;
   let from = 0, rv = 0;
-  const fill = (to: number) => { if (rv > chart.low) g.fillRect(from, chart.y(rv), to - from, chart.bottom + 9 - chart.y(rv)); };
+  const fill = (to: number) => { if (rv > chart.low) frame.rect(hatch(g, colours.soft), from, chart.y(rv), to - from, chart.bottom + 9 - chart.y(rv), 0.3); };
   walk(frame, [gone], (x, [next]) => {
     fill(x);
     from = x;
     rv = next;
   });
   fill(scene.width);
-  g.globalAlpha = 1;
   frame.tag(`410 up to RV ${scene.data.scale.name(rv)}`, Math.max(60, Math.min(from + 4, scene.width - 110)), Math.min(chart.y(rv) + 8, chart.bottom - 2), colours.soft);
 }
 
 function readout(frame: Frame, chart: Chart, shown: Frontier): void {
-  const { scene, colours } = frame, time = frame.at(scene.hover);
+  const { scene } = frame, time = frame.at(scene.hover);
   const etcd = scene.facts.etcd.at(time), server = shown.at(time);
   if (etcd === 0) return;
   const name = (rv: number) => scene.data.scale.name(rv);
   const behind = server === 0 ? "nothing shown yet" : etcd > server ? `${Math.round(scene.data.scale.at(etcd) - scene.data.scale.at(server))} behind` : "up to date";
   const text = server === 0 ? `etcd at RV ${name(etcd)}, ${behind}` : `RV ${name(server)}, etcd at ${name(etcd)}: ${behind}`;
-  const width = frame.g.measureText(text).width;
-  const x = scene.hover + 8 + width > scene.width ? scene.hover - width - 8 : scene.hover + 8;
-  frame.tag(text, x, (chart.top + chart.bottom) / 2, colours.ink);
+  frame.readout(text, (chart.top + chart.bottom) / 2);
 }
 
 /** The delays that are drawn, in seconds: from nothing to the height of the lane. */
@@ -200,23 +169,18 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
   const from = Math.max(0, Math.floor(frame.x(low + 0.5))), to = Math.min(scene.width, Math.ceil(frame.x(high - 0.5)));
   for (const [delay, text] of [[0.01, "10 ms"], [1, "1 s"], [100, "100 s"]] as const) {
     const line = bottom - share(delay) * (bottom - top);
-    g.fillStyle = colours.line;
-    g.fillRect(0, line, scene.width, 1);
+    frame.rect(colours.line, 0, line, scene.width, 1);
     frame.tag(text, 5, line + 1, colours.soft);
   }
   for (let x = from; x < to; x += 2) {
     const rv = Math.round(frame.at(x)), known = facts.timeOf(rv), shown = first.timeOf(rv);
     if (known < 0 || rv > high - 1) continue;
     if (shown < 0) {
-      g.fillStyle = hatch(g, colours.soft); // never shown
-      g.fillRect(x, top, 2, bottom - top);
+      frame.rect(hatch(g, colours.soft), x, top, 2, bottom - top); // never shown
       continue;
     }
     const tall = 1.5 + share(shown - known) * (bottom - top);
-    g.fillStyle = colours.server;
-    g.globalAlpha = 0.55;
-    g.fillRect(x, bottom - tall, 2, tall);
-    g.globalAlpha = 1;
+    frame.rect(colours.server, x, bottom - tall, 2, tall, 0.55);
   }
   frame.series(scene.lanes.seriesOf(lane, "rv"), y + lane.height - 8, 12);
   if (scene.hover >= 0) {

@@ -18,27 +18,17 @@ export function paintLeader(frame: Frame, lane: Lane, y: number): void {
     if (right <= 0 || left >= scene.width) continue;
     const none = leader.member === "", top = none ? y + 3 : y + 3 + facts.members.indexOf(leader.member) * tall;
     const height = (none ? lane.height - 6 : tall) - 2, width = Math.max(1.5, right - left - 1);
-    g.globalAlpha = none ? 0.45 : 0.3;
-    g.fillStyle = none ? hatch(g, colours.violation) : colours.server;
-    g.fillRect(left, top, width, height);
-    g.globalAlpha = 1;
-    g.fillStyle = none ? colours.violation : colours.server;
-    g.fillRect(left, top, 2, height);
+    frame.rect(none ? hatch(g, colours.violation) : colours.server, left, top, width, height, none ? 0.45 : 0.3);
+    frame.rect(none ? colours.violation : colours.server, left, top, 2, height);
     const at = Math.max(left, 0) + 7, room = right - at;
     frame.label(none ? ["no leader"] : [`${leader.member} leads, term ${leader.term}`, `${leader.member}, ${leader.term}`, leader.member], at, top + height / 2, room);
   }
 }
 
 export function paintWindow(frame: Frame, lane: Lane, y: number): void {
-  const { g, scene } = frame;
+  const { scene } = frame;
   if (scene.lanes.seriesOf(lane, "time").length === 0) return;
-  g.save();
-  g.beginPath();
-  g.rect(0, y, scene.width, lane.height - 1);
-  g.clip();
-  if (scene.axis === "time") alongTime(frame, lane, y);
-  else alongVersions(frame, lane, y);
-  g.restore();
+  frame.clipped(0, y, scene.width, lane.height - 1, () => (scene.axis === "time" ? alongTime : alongVersions)(frame, lane, y));
 }
 
 /** What a cache held from one pixel to another. */
@@ -80,28 +70,19 @@ function alongTime(frame: Frame, lane: Lane, y: number): void {
   const height = (rv: number) => bottom - ((rv - low) / Math.max(1, high - low)) * (bottom - top);
   for (const { left, right, window } of steps) {
     if (window.filling > 0) continue;
-    g.globalAlpha = 0.35;
-    g.fillStyle = hatch(g, colours.soft);
-    g.fillRect(left, y + 2, Math.max(1, right - left), lane.height - 5);
-    g.globalAlpha = 1;
+    frame.rect(hatch(g, colours.soft), left, y + 2, Math.max(1, right - left), lane.height - 5, 0.35);
     frame.label(["not ready"], left + 5, y + lane.height / 2, right - left - 5);
   }
   for (const { left, right, window } of held) {
     const from = height(data.rv[window.since]), to = height(data.rv[window.newest]), width = Math.max(1, right - left);
-    g.globalAlpha = 0.22;
-    g.fillStyle = colours.server;
-    g.fillRect(left, to, width, Math.max(1, from - to));
-    g.globalAlpha = 1;
-    g.fillRect(left, to - 1, width, 2);
-    g.fillRect(left, from - 0.5, width, 1);
+    frame.rect(colours.server, left, to, width, Math.max(1, from - to), 0.22);
+    frame.rect(colours.server, left, to - 1, width, 2);
+    frame.rect(colours.server, left, from - 0.5, width, 1);
   }
   let free = 70; // the lowest and the highest RV stand to the left
   for (const { left, right, window, index } of held) {
     const begun = facts.begun(index), rvs = `${data.versions[window.since]} to ${data.versions[window.newest]}`;
-    if (begun) {
-      g.fillStyle = colours.ink;
-      g.fillRect(left, y + 2, 1.5, lane.height - 5);
-    }
+    if (begun) frame.rect(colours.ink, left, y + 2, 1.5, lane.height - 5);
     const text = begun && window.filling > 1 ? `refilled, ${rvs}` : rvs, width = text.length * 6.3;
     if (left + 5 < free || (!begun && right - left < width + 12)) continue;
     frame.label([text], left + 5, y + lane.height / 2, Infinity);
@@ -113,13 +94,13 @@ function alongTime(frame: Frame, lane: Lane, y: number): void {
   }
   if (scene.hover >= 0) {
     const under = steps.find((step) => step.left <= scene.hover && scene.hover < step.right);
-    if (under) readout(frame, under.window.filling === 0 ? "not ready" : `RV ${data.versions[under.window.since]} to ${data.versions[under.window.newest]}`, y + lane.height / 2);
+    if (under) frame.readout(under.window.filling === 0 ? "not ready" : `RV ${data.versions[under.window.since]} to ${data.versions[under.window.newest]}`, y + lane.height / 2);
   }
 }
 
 /** Which RVs were held: from the top to the bottom of the lane, the beginning to the end of the history. */
 function alongVersions(frame: Frame, lane: Lane, y: number): void {
-  const { g, scene, colours } = frame, { data, facts } = scene, series = scene.lanes.seriesOf(lane, "time");
+  const { scene, colours } = frame, { data, facts } = scene, series = scene.lanes.seriesOf(lane, "time");
   const top = y + 3, rows = lane.height - 8;
   for (let row = 0; row < rows; row++) {
     const place = series.from((data.end * (row + 1)) / rows) - 1;
@@ -127,31 +108,22 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
     const window = data.windows[series.item[place]];
     if (window.filling === 0) continue;
     const left = Math.max(0, frame.x(data.rv[window.since])), right = Math.min(scene.width, frame.x(data.rv[window.newest]));
-    g.globalAlpha = 0.35;
-    g.fillStyle = colours.server;
-    g.fillRect(left, top + row, Math.max(1, right - left), 1);
-    g.globalAlpha = 1;
-    g.fillRect(right - 1.5, top + row, 1.5, 1);
+    frame.rect(colours.server, left, top + row, Math.max(1, right - left), 1, 0.35);
+    frame.rect(colours.server, right - 1.5, top + row, 1.5, 1);
   }
   frame.tag(clock(0, data.end), 5, top + 5, colours.soft);
   frame.tag(clock(data.end, data.end), 5, top + rows - 5, colours.soft);
   if (scene.selected?.kind === "window" && data.windows[scene.selected.index].server === lane.server) chosen(frame, data.windows[scene.selected.index], top, rows);
   if (scene.hover >= 0) {
     const rv = Math.round(frame.at(scene.hover)), [from, to] = facts.heldBetween(lane.server, rv);
-    readout(frame, from < 0 ? `RV ${data.scale.name(rv)} was not held` : `RV ${data.scale.name(rv)} held from ${clock(from, 1)} to ${clock(to, 1)}`, y + lane.height / 2);
+    frame.readout(from < 0 ? `RV ${data.scale.name(rv)} was not held` : `RV ${data.scale.name(rv)} held from ${clock(from, 1)} to ${clock(to, 1)}`, y + lane.height / 2);
   }
 }
 
 /** The window that is selected, at its time. */
 function chosen(frame: Frame, window: Window, top: number, rows: number): void {
-  const { g, scene, colours } = frame, { data } = scene;
+  const { data } = frame.scene;
   if (window.filling === 0) return;
   const left = frame.x(data.rv[window.since]), right = frame.x(data.rv[window.newest]);
-  g.fillStyle = colours.focus;
-  g.fillRect(left, top + (window.time / Math.max(data.end, 1e-9)) * rows - 1, Math.max(2, right - left), 2);
-}
-
-function readout(frame: Frame, text: string, y: number): void {
-  const { g, scene, colours } = frame, width = g.measureText(text).width;
-  frame.tag(text, scene.hover + 8 + width > scene.width ? scene.hover - width - 8 : scene.hover + 8, y, colours.ink);
+  frame.rect(frame.colours.focus, left, top + (window.time / Math.max(data.end, 1e-9)) * rows - 1, Math.max(2, right - left), 2);
 }

@@ -6,19 +6,16 @@ import { Frame } from "./paint";
 import { bothThenFirst, codes } from "./words";
 
 export function paintClient(frame: Frame, lane: Lane, y: number): void {
-  const { g, scene, colours } = frame, { data, lanes } = scene, middle = y + lane.height / 2;
+  const { scene, colours } = frame, { data, lanes } = scene, middle = y + lane.height / 2;
   const series = lanes.seriesOf(lane, scene.axis);
   if (scene.axis === "time") {
     // How long each took, where that can be seen.
     const first = series.from(scene.domain[0]), end = Math.min(series.from(scene.domain[1]) + 1, series.length);
-    g.fillStyle = colours.soft;
-    g.globalAlpha = 0.35;
     for (let i = first; i < end && end - first < 2000; i++) {
       if (series.item[i] < 0) continue;
       const op = data.operations[series.item[i]], left = frame.x(op.call);
-      g.fillRect(left, middle - 1, Math.max(0, frame.x(op.end >= 0 ? op.end : op.call) - left), 2);
+      frame.rect(colours.soft, left, middle - 1, Math.max(0, frame.x(op.end >= 0 ? op.end : op.call) - left), 2, 0.35);
     }
-    g.globalAlpha = 1;
   }
   if (lanes.isFolded(lane.client)) frame.series(lanes.eventsOf(lane.client, scene.axis), middle, lane.height);
   frame.series(series, middle, lane.height, (i) => {
@@ -81,14 +78,9 @@ export function paintOwed(frame: Frame, lane: Lane, y: number): void {
     for (let i = first; i < end; i++) {
       const version = data.changes[series.item[i]].version, event = arrivals.get(version);
       if (event === undefined) continue;
-      g.strokeStyle = accused.has(version) ? colours.violation : colours.soft;
-      g.globalAlpha = accused.has(version) ? 0.9 : 0.45;
-      g.lineWidth = accused.has(version) ? 1.5 : 1;
-      g.beginPath();
-      g.moveTo(frame.x(series.at[i]), middle + 4);
-      g.lineTo(frame.x(scene.axis === "time" ? data.events.time[event] : facts.eventRv[event]), middle + lane.height - 4);
-      g.stroke();
-      g.globalAlpha = 1;
+      const [colour, width, alpha] = accused.has(version) ? [colours.violation, 1.5, 0.9] as const : [colours.soft, 1, 0.45] as const;
+      const to = frame.x(scene.axis === "time" ? data.events.time[event] : facts.eventRv[event]);
+      frame.line(colour, width, [frame.x(series.at[i]), middle + 4], [to, middle + lane.height - 4], [], alpha);
     }
   }
   frame.series(series, middle, lane.height, (i) => {

@@ -15,8 +15,7 @@ export function paintMarks(frame: Frame, lane: Lane, y: number): void {
     const text = `${index + 1} ${mark.name}`;
     if (x < -200 || x > scene.width + 20) continue;
     if (x < free && !selected) {
-      g.fillStyle = colour;
-      g.fillRect(x - 1, y + 2, 2, lane.height - 5);
+      frame.rect(colour, x - 1, y + 2, 2, lane.height - 5);
       continue;
     }
     flag(g, within(frame, x, text), y + lane.height / 2, text, colour, colours.paper, selected || mark.breaks);
@@ -42,22 +41,13 @@ export function paintFaults(frame: Frame, lane: Lane, y: number): void {
     const [from, to] = frame.faultSpan(fault), left = Math.max(from, -4), right = Math.min(Math.max(to, from + 3), scene.width + 4);
     const top = y + 4 + 16 * scene.lanes.faultRows[i];
     if (right < 0 || left > scene.width) return;
-    g.globalAlpha = 0.25;
-    g.fillStyle = colours.fault;
-    g.fillRect(left, top, right - left, 13);
-    g.globalAlpha = 0.6;
-    g.fillStyle = hatch(g, colours.fault);
-    g.fillRect(left, top, right - left, 13);
-    g.globalAlpha = 1;
-    g.fillStyle = colours.fault;
-    g.fillRect(left, top, 2, 13);
-    g.save();
-    g.beginPath();
-    g.rect(Math.max(0, left), top - 1, Math.max(right - left, nextInRow(frame, i) - left - 6), 15);
-    g.clip();
-    g.fillStyle = colours.ink;
-    g.fillText(fault.name, Math.max(0, left) + 5, top + 7);
-    g.restore();
+    frame.rect(colours.fault, left, top, right - left, 13, 0.25);
+    frame.rect(hatch(g, colours.fault), left, top, right - left, 13, 0.6);
+    frame.rect(colours.fault, left, top, 2, 13);
+    frame.clipped(Math.max(0, left), top - 1, Math.max(right - left, nextInRow(frame, i) - left - 6), 15, () => {
+      g.fillStyle = colours.ink;
+      g.fillText(fault.name, Math.max(0, left) + 5, top + 7);
+    });
   });
 }
 
@@ -72,10 +62,9 @@ function nextInRow(frame: Frame, i: number): number {
 }
 
 export function paintEtcd(frame: Frame, lane: Lane, y: number): void {
-  const { g, scene, colours } = frame, { data, facts } = scene;
+  const { scene, colours } = frame, { data, facts } = scene;
   const series = scene.lanes.seriesOf(lane, scene.axis);
-  g.fillStyle = colours.etcd;
-  g.fillRect(Math.max(0, frame.x(facts.domain[scene.axis][0])), y + 19, Math.min(scene.width, frame.x(facts.domain[scene.axis][1])), 1);
+  frame.rect(colours.etcd, Math.max(0, frame.x(facts.domain[scene.axis][0])), y + 19, Math.min(scene.width, frame.x(facts.domain[scene.axis][1])), 1);
   frame.series(series, y + 19, 30, (i) => bothThenFirst(data.versions[data.changes[i].version], data.key(data.changes[i].object)));
   compactions(frame, y + 39);
 }
@@ -86,17 +75,13 @@ function compactions(frame: Frame, y: number): void {
   let free = -Infinity;
   if (scene.axis === "rv" && data.compactions.length > 0) {
     const floor = frame.x(data.rv[data.compactions[data.compactions.length - 1].version]);
-    g.globalAlpha = 0.35;
-    g.fillStyle = hatch(g, colours.soft);
-    g.fillRect(0, y - 7, Math.max(0, floor), 14);
-    g.globalAlpha = 1;
+    frame.rect(hatch(g, colours.soft), 0, y - 7, Math.max(0, floor), 14, 0.35);
   }
   data.compactions.forEach((compaction, index) => {
     const x = frame.x(facts.position({ kind: "compaction", index }, scene.axis)), text = `compacted ${data.versions[compaction.version]}`;
     if (x < -120 || x > scene.width) return;
-    g.fillStyle = colours.ink;
-    g.fillRect(x, y - 7, 2, 14);
-    g.fillRect(x - 5, y + 5, 5, 2); // a foot to the left: what lies there is gone
+    frame.rect(colours.ink, x, y - 7, 2, 14);
+    frame.rect(colours.ink, x - 5, y + 5, 5, 2); // a foot to the left: what lies there is gone
     if (x < free) return;
     frame.tag(text, x + 6, y, colours.soft);
     free = x + g.measureText(text).width + 14;

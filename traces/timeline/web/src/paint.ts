@@ -54,26 +54,50 @@ export class Frame {
   at(pixel: number): number { return this.scene.domain[0] + pixel / this.perUnit; }
 
   paint(): void {
-    const { g, scene } = this;
-    g.fillStyle = this.colours.paper;
-    g.fillRect(0, 0, scene.width, scene.height);
-    g.textBaseline = "middle";
+    const { scene } = this;
+    this.rect(this.colours.paper, 0, 0, scene.width, scene.height);
+    this.g.textBaseline = "middle";
     const { pinned } = scene.lanes;
     const top = (lane: Lane) => scene.lanes.screenTop(lane, scene.scroll);
     const scrolled = scene.lanes.all.filter((lane) => !scene.lanes.isPinned(lane) && top(lane) + lane.height > pinned && top(lane) < scene.height);
     const pinnedLanes = scene.lanes.all.filter((lane) => scene.lanes.isPinned(lane));
+    this.clipped(0, pinned, scene.width, scene.height, () => this.paintLanes(scrolled, top));
+    this.paintLanes(pinnedLanes, top);
+    if (pinned > 0 && scene.scroll > 0) this.rect(this.colours.edge, 0, pinned - 1, scene.width, 1);
+    this.over();
+  }
+
+  rect(colour: string | CanvasPattern, x: number, y: number, width: number, height: number, alpha = 1): void {
+    const { g } = this;
+    g.fillStyle = colour;
+    g.globalAlpha = alpha;
+    g.fillRect(x, y, width, height);
+    g.globalAlpha = 1;
+  }
+
+  line(colour: string, width: number, from: [number, number], to: [number, number], dash: number[] = [], alpha = 1): void {
+    const { g } = this;
+    g.strokeStyle = colour;
+    g.lineWidth = width;
+    g.globalAlpha = alpha;
+    g.setLineDash(dash);
+    g.beginPath();
+    g.moveTo(...from);
+    g.lineTo(...to);
+    g.stroke();
+    g.setLineDash([]);
+    g.globalAlpha = 1;
+  }
+
+  /** Draws what lies within a part of the screen, and no more. */
+  clipped(x: number, y: number, width: number, height: number, draw: () => void): void {
+    const { g } = this;
     g.save();
     g.beginPath();
-    g.rect(0, pinned, scene.width, scene.height);
+    g.rect(x, y, width, height);
     g.clip();
-    this.paintLanes(scrolled, top);
+    draw();
     g.restore();
-    this.paintLanes(pinnedLanes, top);
-    if (pinned > 0 && scene.scroll > 0) {
-      g.fillStyle = this.colours.edge;
-      g.fillRect(0, pinned - 1, scene.width, 1);
-    }
-    this.over();
   }
 
   private paintLanes(lanes: Lane[], top: (lane: Lane) => number): void {
@@ -105,20 +129,13 @@ export class Frame {
 
   /** The ground of a lane, with the faults that act on it. */
   private ground(lane: Lane, y: number): void {
-    const { g, scene, colours } = this;
+    const { scene, colours } = this;
     if (lane.kind === "client" || lane.kind === "server" || lane.kind === "window" || lane.kind === "etcd" || lane.kind === "leader") {
-      g.fillStyle = colours.lane;
-      g.fillRect(0, y, scene.width, lane.height);
+      this.rect(colours.lane, 0, y, scene.width, lane.height);
     }
-    if (lane.id === scene.lane) {
-      g.fillStyle = colours.focus;
-      g.globalAlpha = 0.09;
-      g.fillRect(0, y, scene.width, lane.height);
-      g.globalAlpha = 1;
-    }
+    if (lane.id === scene.lane) this.rect(colours.focus, 0, y, scene.width, lane.height, 0.09);
     if (lane.kind !== "marks" && lane.kind !== "faults") this.faults(lane, y);
-    g.fillStyle = colours.line;
-    g.fillRect(0, Math.round(y + lane.height) - 1, scene.width, 1);
+    this.rect(colours.line, 0, Math.round(y + lane.height) - 1, scene.width, 1);
   }
 
   private faults(lane: Lane, y: number): void {
@@ -127,13 +144,8 @@ export class Frame {
       if (fault.processes.length > 0 && !fault.processes.some((p) => lane.processes.includes(p))) continue;
       const [left, right] = this.faultSpan(fault);
       if (right < 0 || left > scene.width) continue;
-      g.globalAlpha = 0.1;
-      g.fillStyle = colours.fault;
-      g.fillRect(left, y, Math.max(1.5, right - left), lane.height);
-      g.globalAlpha = 0.22;
-      g.fillStyle = hatch(g, colours.fault);
-      g.fillRect(left, y, Math.max(1.5, right - left), lane.height);
-      g.globalAlpha = 1;
+      this.rect(colours.fault, left, y, Math.max(1.5, right - left), lane.height, 0.1);
+      this.rect(hatch(g, colours.fault), left, y, Math.max(1.5, right - left), lane.height, 0.22);
     }
   }
 
@@ -144,9 +156,7 @@ export class Frame {
   }
 
   private grid(from: number, to: number): void {
-    const { g, scene } = this;
-    g.fillStyle = this.colours.line;
-    for (const tick of scene.ticks) g.fillRect(Math.round(this.x(tick)), from, 1, to - from);
+    for (const tick of this.scene.ticks) this.rect(this.colours.line, Math.round(this.x(tick)), from, 1, to - from);
   }
 
   /** When the last fault had healed, NaN where that means nothing. */
@@ -157,22 +167,13 @@ export class Frame {
   }
 
   private dashed(x: number, colour: string, dash: number[], width: number): void {
-    const { g } = this;
-    if (!(x > -2 && x < this.scene.width + 2)) return;
-    g.save();
-    g.strokeStyle = colour;
-    g.lineWidth = width;
-    g.setLineDash(dash);
-    g.beginPath();
-    g.moveTo(Math.round(x) + 0.5, 0);
-    g.lineTo(Math.round(x) + 0.5, this.scene.height);
-    g.stroke();
-    g.restore();
+    const at = Math.round(x) + 0.5;
+    if (x > -2 && x < this.scene.width + 2) this.line(colour, width, [at, 0], [at, this.scene.height], dash);
   }
 
   /** What lies over all lanes. */
   private over(): void {
-    const { g, scene, colours } = this;
+    const { scene, colours } = this;
     this.dashed(this.healed, colours.soft, [2, 3], 1);
     if (scene.mark >= 0) {
       const colour = scene.data.marks[scene.mark].breaks ? colours.violation : colours.soft;
@@ -181,12 +182,7 @@ export class Frame {
     if (!Number.isNaN(scene.moment)) this.dashed(this.x(scene.moment), colours.focus, [1, 3], 1.6);
     if (scene.matches.length > 0) this.matches();
     if (scene.selected && scene.selected.kind !== "mark") this.selection(scene.selected);
-    if (scene.hover >= 0) {
-      g.fillStyle = colours.soft;
-      g.globalAlpha = 0.55;
-      g.fillRect(Math.round(scene.hover), 0, 1, scene.height);
-      g.globalAlpha = 1;
-    }
+    if (scene.hover >= 0) this.rect(colours.soft, Math.round(scene.hover), 0, 1, scene.height, 0.55);
   }
 
   /** A break of the axis: a torn strip behind what stands in the lanes. */
@@ -273,18 +269,15 @@ export class Frame {
 
   /** A stack is as high as the logarithm of what it stands for, its parts as their shares. */
   private stack(series: Series, first: number, end: number, x: number, y: number, height: number): void {
-    const { g } = this, high = Math.min(height - 3, 6 + 2.4 * Math.log2(end - first));
+    const high = Math.min(height - 3, 6 + 2.4 * Math.log2(end - first));
     let from = y + high / 2;
     for (let kind = 0; kind < this.palette.length; kind++) {
       const share = series.count(kind, first, end) / (end - first);
       if (share === 0) continue;
       const part = Math.max(kind === 4 ? 4 : 1, share * high);
-      g.fillStyle = this.palette[kind];
-      g.fillRect(x - cell / 2 + 1.5, from - part, cell - 3, part);
+      this.rect(this.palette[kind], x - cell / 2 + 1.5, from - part, cell - 3, part);
       from -= part;
-      if (kind !== 4) continue;
-      g.fillStyle = this.colours.paper; // the letter of an error
-      g.fillRect(x - 0.6, from + 0.8, 1.2, Math.min(part - 1.6, 4));
+      if (kind === 4) this.rect(this.colours.paper, x - 0.6, from + 0.8, 1.2, Math.min(part - 1.6, 4)); // the letter of an error
     }
   }
 
@@ -292,23 +285,23 @@ export class Frame {
   label(texts: string[], x: number, y: number, room: number): void {
     const { g } = this, text = texts.find((one) => one.length * 6.3 < room);
     if (!text) return;
-    g.fillStyle = this.colours.paper;
-    g.globalAlpha = 0.5;
-    g.fillRect(x - 2, y - 6, g.measureText(text).width + 4, 12);
-    g.globalAlpha = 1;
+    this.rect(this.colours.paper, x - 2, y - 6, g.measureText(text).width + 4, 12, 0.5);
     g.fillStyle = this.colours.ink;
     g.fillText(text, x, y + 0.5);
   }
 
   /** Text on a ground of its own. */
   tag(text: string, x: number, y: number, colour: string): void {
-    const { g } = this, width = g.measureText(text).width;
-    g.globalAlpha = 0.75;
-    g.fillStyle = this.colours.paper;
-    g.fillRect(x - 3, y - 7, width + 6, 14);
-    g.globalAlpha = 1;
+    const { g } = this;
+    this.rect(this.colours.paper, x - 3, y - 7, g.measureText(text).width + 6, 14, 0.75);
     g.fillStyle = colour;
     g.fillText(text, x, y + 0.5);
+  }
+
+  /** What is under the pointer, as a tag beside it that stays on the screen. */
+  readout(text: string, y: number): void {
+    const { hover, width } = this.scene, wide = this.g.measureText(text).width;
+    this.tag(text, hover + 8 + wide > width ? hover - wide - 8 : hover + 8, y, this.colours.ink);
   }
 
   clock(time: number): string { return clock(time, this.scene.axis === "time" ? this.scene.domain[1] - this.scene.domain[0] : 1); }

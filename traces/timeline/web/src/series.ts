@@ -41,15 +41,7 @@ export class Series {
   get length(): number { return this.at.length; }
 
   /** The first place whose position is not below one. */
-  from(position: number, low = 0): number {
-    let high = this.at.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.at[middle] < position) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  from(position: number, low = 0): number { return lowest(low, this.at.length, (i) => this.at[i] >= position); }
 
   /** How many items of a kind there are in some places. */
   count(kind: number, first: number, end: number): number {
@@ -59,6 +51,16 @@ export class Series {
 }
 
 const empty = new Int32Array(0);
+
+/** The lowest number from low on for which something holds, as for all above it; high if for none below that. */
+function lowest(low: number, high: number, holds: (i: number) => boolean): number {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
 
 /** The numbers from first up to end. */
 export function range(first: number, end: number): Int32Array {
@@ -90,25 +92,12 @@ export class Frontier {
   }
 
   /** How many steps come up to a time. */
-  private after(time: number): number {
-    let low = 0, high = this.time.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.time[middle] <= time) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  private after(time: number): number { return lowest(0, this.time.length, (i) => this.time[i] > time); }
 
   /** When a version was reached, -1 if it never was. Only for those that never restart. */
   timeOf(rv: number): number {
-    let low = 0, high = this.rv.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.rv[middle] < rv) low = middle + 1;
-      else high = middle;
-    }
-    return low === this.rv.length ? -1 : this.time[low];
+    const step = lowest(0, this.rv.length, (i) => this.rv[i] >= rv);
+    return step === this.rv.length ? -1 : this.time[step];
   }
 
   /** The version at a time, 0 before the first. */

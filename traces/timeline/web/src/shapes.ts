@@ -3,21 +3,17 @@
 
 import { Added, Bookmark, Deleted, Failed, Modified, Read, Write } from "./data";
 
-/** The colours of the page, read from its style. */
-export interface Colours {
-  ink: string; soft: string; faint: string; line: string; edge: string; paper: string; lane: string;
-  added: string; modified: string; deleted: string; bookmark: string; error: string; other: string; read: string; write: string;
-  fault: string; violation: string; etcd: string; server: string; focus: string;
-}
-
-const names: (keyof Colours)[] = [
+const names = [
   "ink", "soft", "faint", "line", "edge", "paper", "lane", "added", "modified", "deleted", "bookmark", "error", "other", "read", "write",
   "fault", "violation", "etcd", "server", "focus",
-];
+] as const;
+
+/** The colours of the page, read from its style. */
+export type Colours = Record<(typeof names)[number], string>;
 
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as unknown as Colours;
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Colours;
 }
 
 /** Colours by kind, in the order of the kinds. */
