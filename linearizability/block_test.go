@@ -91,22 +91,15 @@ func TestUnmarkedInitialBlock(t *testing.T) {
 }
 
 func TestInitialEventsAreAsNewAsAcknowledgedWrites(t *testing.T) {
-	block := []model.Event{added(7), added(4), added(9), initialEnd(10)}
-	for _, row := range []struct {
-		name     string
-		rv       int64
-		returned int64
-		broken   guarantees
-	}{
-		{"the write returned before", model.RVUnset, 800, guarantees{linearizability.Initial}},
-		{"the write returned at the time of the call", model.RVUnset, 900, nil},
-		{"any state was requested", 0, 800, nil},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := closedStream(model.Stream{RV: row.rv, InitialEvents: true, Bookmarks: true}, block...)
-			h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Delete, Scope: model.Scope{Namespace: "a", Name: "y"},
-				Call: 700, Return: row.returned, ResultRV: 12}}
-			judge(t, h, row.broken)
-		})
+	history := func(rv, returned int64) *model.History {
+		h := closedStream(model.Stream{RV: rv, InitialEvents: true, Bookmarks: true}, added(7), added(4), added(9), initialEnd(10))
+		h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Delete, Scope: model.Scope{Namespace: "a", Name: "y"},
+			Call: 700, Return: returned, ResultRV: 12}}
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"the write returned before", history(model.RVUnset, 800), guarantees{linearizability.Initial}},
+		{"the write returned at the time of the call", history(model.RVUnset, 900), nil},
+		{"any state was requested", history(0, 800), nil},
+	})
 }

@@ -48,26 +48,21 @@ func TestWhomAFaultDisturbs(t *testing.T) {
 // TestLongOutagesDisturbForLonger has a slow list that begins 13 s after etcd has a leader
 // again.
 func TestLongOutagesDisturbForLonger(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		lost   []int64 // in seconds; the leader is back 1 s later, the last time at 15
-		broken guarantees
-	}{
-		{"a short outage", []int64{10}, guarantees{linearizability.Answered}},
-		{"a long outage", []int64{1}, nil},
-		{"consecutive outages", []int64{1, 5}, nil},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, modified(15)))
-			h.Operations, h.Steady = []model.Operation{listed(model.Operation{ID: 2, Call: 28 * second, Return: 37 * second}, 15, 15, 9)}, true
-			for i, lost := range row.lost {
-				back := (lost + 1) * second
-				if i == len(row.lost)-1 {
-					back = 15 * second
-				}
-				h.Leaders = append(h.Leaders, model.Leader{Time: lost * second}, model.Leader{Time: back, Member: "etcd-0", Term: 2})
+	history := func(lost ...int64) *model.History { // in seconds; the leader is back 1 s later, the last time at 15
+		h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, modified(15)))
+		h.Operations, h.Steady = []model.Operation{listed(model.Operation{ID: 2, Call: 28 * second, Return: 37 * second}, 15, 15, 9)}, true
+		for i, at := range lost {
+			back := (at + 1) * second
+			if i == len(lost)-1 {
+				back = 15 * second
 			}
-			judge(t, h, row.broken)
-		})
+			h.Leaders = append(h.Leaders, model.Leader{Time: at * second}, model.Leader{Time: back, Member: "etcd-0", Term: 2})
+		}
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"a short outage", history(10), guarantees{linearizability.Answered}},
+		{"a long outage", history(1), nil},
+		{"consecutive outages", history(1, 5), nil},
+	})
 }

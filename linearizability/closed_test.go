@@ -28,60 +28,46 @@ func TestEndsOfStreams(t *testing.T) {
 	partial := model.Stream{ID: 3, Client: "c3", Server: "s1", RV: 0, Call: 440, Return: 441, Closed: 700,
 		Events: []model.Event{came(650, added(15))}}
 	nobody, lost := model.Stream{}, []model.Fault{fault("watch-break", 450, 450, "s1")}
-	for _, row := range []struct {
-		name   string
-		stream model.Stream
-		other  model.Stream
-		faults []model.Fault
-		broken guarantees
-	}{
-		{"cancelled", model.Stream{Reason: client}, witnessing("s1", 11), nil, nil},
-		{"for an unrecorded reason", model.Stream{}, witnessing("s1", 11), nil, nil},
-		{"at its timeout", model.Stream{Reason: server, Timeout: 50}, witnessing("s1", 11), nil, nil},
-		{"after its watch on etcd broke", model.Stream{Reason: server}, nobody, lost, nil},
-		{"long after etcd was down: the cache may notice late", model.Stream{Reason: server}, nobody,
-			[]model.Fault{fault("etcd-crash", 10, 20, "etcd-0")}, nil},
-		{"after a partition from etcd", model.Stream{Reason: server}, nobody, []model.Fault{fault("partition", 450, 520, "s1", "etcd-0")}, nil},
-		{"after a fault without processes", model.Stream{Reason: server}, nobody,
-			[]model.Fault{fault("gremlins", 450, 450)}, nil},
-		{"although a stream of another server continued", model.Stream{Reason: server}, witnessing("s2", 11), lost, nil},
-		{"although a stream continued that may have begun after it", model.Stream{Reason: server}, late, lost, nil},
-		{"although a stream continued that etcd may have served", model.Stream{Reason: server}, uncached, lost, nil},
-		{"although initial events arrived later that were taken at an unknown time", model.Stream{Reason: server}, partial, lost, nil},
-		{"cut by a reset", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("reset", 540, 540, "s1", "c1")}, nil},
-		{"cut by a crash", model.Stream{Reason: connection}, nobody, []model.Fault{fault("apiserver-crash", 530, 900, "s1")}, nil},
-		{"cut by the client's own end", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("client-crash", 530, 900, "c1")}, nil},
-		{"cut, and noticed late by a slow consumer", model.Stream{Reason: connection, Consumer: "slow"}, nobody,
-			[]model.Fault{fault("black-hole", 400, 505, "c1", "s1")}, nil},
-
-		{"without a reason", model.Stream{Reason: server}, nobody, nil, broken},
-		{"with an error, without a reason", model.Stream{Reason: model.ClosedByError, Events: failed}, nobody, nil, broken},
-		{"with an error, after which the client closed it", model.Stream{Reason: client, Events: failed}, nobody, nil, broken},
-		{"with an error before the fault, after which the client closed it", model.Stream{Reason: client, Events: failed}, nobody,
-			[]model.Fault{fault("watch-break", 545, 545, "s1")}, broken},
-		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, nobody, nil, broken},
-		{"although the cache continued", model.Stream{Reason: server}, witnessing("s1", 11), lost, broken},
-		{"although the cache continued since the last event", model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11), lost, broken},
-		{"after a fault of another server", model.Stream{Reason: server}, witnessing("s2", 11),
-			[]model.Fault{fault("watch-break", 450, 450, "s2")}, broken},
-		{"after a fault between its two ends", model.Stream{Reason: server}, nobody, []model.Fault{fault("partition", 450, 520, "c1", "s1")}, broken},
-		{"of a slow consumer without queued events", model.Stream{Reason: server, Consumer: "slow"}, nobody,
-			[]model.Fault{fault("slow-consumer", 450, 900, "c1")}, broken},
-		{"before the fault", model.Stream{Reason: server}, nobody, []model.Fault{fault("watch-break", 551, 551, "s1")}, broken},
-		{"cut without a fault", model.Stream{Reason: connection}, nobody, nil, broken},
-		{"cut by a fault between other processes", model.Stream{Reason: connection}, witnessing("s1", 11),
-			[]model.Fault{fault("reset", 540, 540, "s1", "c3"), fault("reset", 540, 540, "s1", "etcd-0")}, broken},
-		{"cut by a fault that was over before it", model.Stream{Reason: connection}, nobody,
-			[]model.Fault{fault("reset", 499, 499, "s1", "c1")}, broken},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(acknowledged(), upcoming())
-			s := row.stream
-			s.ID, s.Client, s.Server, s.RV, s.Call, s.Return, s.Closed = 9, "c1", "s1", 11, 500, 501, 550
-			h.Streams, h.Faults = present(s, row.other), row.faults
-			judge(t, h, row.broken)
-		})
+	history := func(s, other model.Stream, faults ...model.Fault) *model.History {
+		h := listHistory(acknowledged(), upcoming())
+		s.ID, s.Client, s.Server, s.RV, s.Call, s.Return, s.Closed = 9, "c1", "s1", 11, 500, 501, 550
+		h.Streams, h.Faults = present(s, other), faults
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"cancelled", history(model.Stream{Reason: client}, witnessing("s1", 11)), nil},
+		{"for an unrecorded reason", history(model.Stream{}, witnessing("s1", 11)), nil},
+		{"at its timeout", history(model.Stream{Reason: server, Timeout: 50}, witnessing("s1", 11)), nil},
+		{"after its watch on etcd broke", history(model.Stream{Reason: server}, nobody, lost...), nil},
+		{"long after etcd was down: the cache may notice late", history(model.Stream{Reason: server}, nobody, fault("etcd-crash", 10, 20, "etcd-0")), nil},
+		{"after a partition from etcd", history(model.Stream{Reason: server}, nobody, fault("partition", 450, 520, "s1", "etcd-0")), nil},
+		{"after a fault without processes", history(model.Stream{Reason: server}, nobody, fault("gremlins", 450, 450)), nil},
+		{"although a stream of another server continued", history(model.Stream{Reason: server}, witnessing("s2", 11), lost...), nil},
+		{"although a stream continued that may have begun after it", history(model.Stream{Reason: server}, late, lost...), nil},
+		{"although a stream continued that etcd may have served", history(model.Stream{Reason: server}, uncached, lost...), nil},
+		{"although initial events arrived later that were taken at an unknown time", history(model.Stream{Reason: server}, partial, lost...), nil},
+		{"cut by a reset", history(model.Stream{Reason: connection}, witnessing("s1", 11), fault("reset", 540, 540, "s1", "c1")), nil},
+		{"cut by a crash", history(model.Stream{Reason: connection}, nobody, fault("apiserver-crash", 530, 900, "s1")), nil},
+		{"cut by the client's own end", history(model.Stream{Reason: connection}, witnessing("s1", 11), fault("client-crash", 530, 900, "c1")), nil},
+		{"cut, and noticed late by a slow consumer", history(model.Stream{Reason: connection, Consumer: "slow"}, nobody, fault("black-hole", 400, 505, "c1", "s1")), nil},
+
+		{"without a reason", history(model.Stream{Reason: server}, nobody), broken},
+		{"with an error, without a reason", history(model.Stream{Reason: model.ClosedByError, Events: failed}, nobody), broken},
+		{"with an error, after which the client closed it", history(model.Stream{Reason: client, Events: failed}, nobody), broken},
+		{"with an error before the fault, after which the client closed it", history(model.Stream{Reason: client, Events: failed}, nobody, fault("watch-break", 545, 545, "s1")),
+			broken},
+		{"before its timeout", history(model.Stream{Reason: server, Timeout: 51}, nobody), broken},
+		{"although the cache continued", history(model.Stream{Reason: server}, witnessing("s1", 11), lost...), broken},
+		{"although the cache continued since the last event", history(model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11), lost...), broken},
+		{"after a fault of another server", history(model.Stream{Reason: server}, witnessing("s2", 11), fault("watch-break", 450, 450, "s2")), broken},
+		{"after a fault between its two ends", history(model.Stream{Reason: server}, nobody, fault("partition", 450, 520, "c1", "s1")), broken},
+		{"of a slow consumer without queued events", history(model.Stream{Reason: server, Consumer: "slow"}, nobody, fault("slow-consumer", 450, 900, "c1")), broken},
+		{"before the fault", history(model.Stream{Reason: server}, nobody, fault("watch-break", 551, 551, "s1")), broken},
+		{"cut without a fault", history(model.Stream{Reason: connection}, nobody), broken},
+		{"cut by a fault between other processes", history(model.Stream{Reason: connection}, witnessing("s1", 11), fault("reset", 540, 540, "s1", "c3"), fault("reset", 540, 540, "s1", "etcd-0")),
+			broken},
+		{"cut by a fault that was over before it", history(model.Stream{Reason: connection}, nobody, fault("reset", 499, 499, "s1", "c1")), broken},
+	})
 }
 
 // creations returns a truth in which each revision from 2 to the last one creates an object.
@@ -101,19 +87,12 @@ func TestEndOfAConsumerThatFellBehind(t *testing.T) {
 		return &model.History{Truth: creations(int64(changes) + 1), Streams: []model.Stream{stream}, Healed: 1e12, End: 1e12}
 	}
 	const backlog = linearizability.MinBacklog
-	for _, row := range []struct {
-		name    string
-		changes int
-		stream  model.Stream
-		broken  guarantees
-	}{
-		{"a full queue", backlog, model.Stream{}, nil},
-		{"bookmarks wait as well", backlog - 3, model.Stream{Bookmarks: true}, nil},
-		{"room in the queue", backlog - 1, model.Stream{}, guarantees{linearizability.Closed}},
-		{"room in the queue, bookmarks included", backlog - 4, model.Stream{Bookmarks: true}, guarantees{linearizability.Closed}},
-	} {
-		t.Run(row.name, func(t *testing.T) { judge(t, history(row.changes, row.stream), row.broken) })
-	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"a full queue", history(backlog, model.Stream{}), nil},
+		{"bookmarks wait as well", history(backlog-3, model.Stream{Bookmarks: true}), nil},
+		{"room in the queue", history(backlog-1, model.Stream{}), guarantees{linearizability.Closed}},
+		{"room in the queue, bookmarks included", history(backlog-4, model.Stream{Bookmarks: true}), guarantees{linearizability.Closed}},
+	})
 
 	h := history(backlog-1, model.Stream{})
 	config := lenient()

@@ -27,38 +27,32 @@ func TestInternalErrors(t *testing.T) {
 		s.Events = append(s.Events, model.Event{Stream: s.ID, Time: 20 * second, Type: model.Error, Err: model.Unknown, Answer: model.InternalError, Message: "no decoder"})
 		s.Closed, s.Reason = 21*second, model.ClosedByError
 	}
-	for _, row := range []struct {
-		name   string
-		happen func(*model.History)
-		faults []model.Fault
-		broken guarantees
-	}{
-		{"nothing", func(*model.History) {}, nil, nil},
-		{"no response", func(h *model.History) { read(h); h.Operations[0].Answer = "" }, nil, nil},
-		{"etcd's own error", func(h *model.History) { read(h); h.Operations[0].Answer = model.StoreError }, nil, guarantees{linearizability.Answered}},
-		{"a read while the server cannot decode", read, []model.Fault{failing(19, 22, "s1")}, nil},
-		{"a read called before the fault ended", read, []model.Fault{failing(15, 20, "s1")}, nil},
-		{"a read that returned after the fault began", read, []model.Fault{failing(21, 22, "s1")}, nil},
-		{"a fault that may have acted on any server", read, []model.Fault{failing(19, 22)}, nil},
-		{"a refused watch while the server cannot decode", refused, []model.Fault{failing(19, 22, "s1")}, nil},
-		{"an event of a stream that began earlier", event, []model.Fault{failing(10, 12, "s1")}, nil},
-
-		{"a read", read, nil, broken},
-		{"a read behind a partition", read, []model.Fault{{Name: "partition", Begin: 19 * second, End: 22 * second, Processes: []string{"s1", "etcd-0"}}}, broken},
-		{"a read of another server", read, []model.Fault{failing(19, 22, "s2")}, broken},
-		{"a read after the fault", read, []model.Fault{failing(15, 19, "s1")}, broken},
-		{"a read before the fault", read, []model.Fault{failing(22, 25, "s1")}, broken},
-		{"a refused watch", refused, nil, broken},
-		{"an event", event, nil, broken},
-		{"an event before the fault", event, []model.Fault{failing(21, 22, "s1")}, broken},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 15, Consumer: "fast"}, 40)
-			h.Faults, h.Healed, h.Steady = row.faults, 30*second, true
-			row.happen(h)
-			judge(t, h, row.broken)
-		})
+	history := func(happen func(*model.History), faults ...model.Fault) *model.History {
+		h := quietHistory(model.Stream{RV: 15, Consumer: "fast"}, 40)
+		h.Faults, h.Healed, h.Steady = faults, 30*second, true
+		happen(h)
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"nothing", history(func(*model.History) {}), nil},
+		{"no response", history(func(h *model.History) { read(h); h.Operations[0].Answer = "" }), nil},
+		{"etcd's own error", history(func(h *model.History) { read(h); h.Operations[0].Answer = model.StoreError }), guarantees{linearizability.Answered}},
+		{"a read while the server cannot decode", history(read, failing(19, 22, "s1")), nil},
+		{"a read called before the fault ended", history(read, failing(15, 20, "s1")), nil},
+		{"a read that returned after the fault began", history(read, failing(21, 22, "s1")), nil},
+		{"a fault that may have acted on any server", history(read, failing(19, 22)), nil},
+		{"a refused watch while the server cannot decode", history(refused, failing(19, 22, "s1")), nil},
+		{"an event of a stream that began earlier", history(event, failing(10, 12, "s1")), nil},
+
+		{"a read", history(read), broken},
+		{"a read behind a partition", history(read, fault("partition", 19*second, 22*second, "s1", "etcd-0")), broken},
+		{"a read of another server", history(read, failing(19, 22, "s2")), broken},
+		{"a read after the fault", history(read, failing(15, 19, "s1")), broken},
+		{"a read before the fault", history(read, failing(22, 25, "s1")), broken},
+		{"a refused watch", history(refused), broken},
+		{"an event", history(event), broken},
+		{"an event before the fault", history(event, failing(21, 22, "s1")), broken},
+	})
 }
 
 func TestErrorsNameARevision(t *testing.T) {

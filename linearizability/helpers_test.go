@@ -51,6 +51,12 @@ func judgeEach[T any](t *testing.T, rows []historyRow[T], history func(T) *model
 	}
 }
 
+// judgeAll judges histories as they are.
+func judgeAll(t *testing.T, rows []historyRow[*model.History]) {
+	t.Helper()
+	judgeEach(t, rows, func(h *model.History) *model.History { return h })
+}
+
 // judgeChanges judges a history after each of some changes.
 func judgeChanges(t *testing.T, history func() *model.History, rows []historyRow[func(*model.History)]) {
 	t.Helper()

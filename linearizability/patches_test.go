@@ -22,35 +22,29 @@ func TestPatches(t *testing.T) {
 		}
 	}
 	lin := guarantees{linearizability.Linearizable}
-	for _, row := range []struct {
-		name    string
-		patch   model.Operation
-		effects bool
-		broken  guarantees
-	}{
-		{"acknowledged", patch("a", 50, shown("a", 6)), true, nil},
-		{"of unknown outcome", patch("a", 50, fails(model.Unknown)), true, nil},
-		{"of unknown outcome, without effect", patch("a", 50, fails(model.Unknown)), false, nil},
-		{"refused", patch("a", 50, fails(model.Unavailable)), true, lin},
-		{"of another value", patch("b", 50, fails(model.Unknown)), true, lin},
-		{"response with the labels set before", patch("a", 50, shown("b", 4)), false, lin},
-		{"response with an old state", patch("a", 50, shown("a", 2)), false, lin},
-		{"that changes nothing", patch("b", 50, shown("b", 4)), false, nil},
-		{"that changes nothing, while the label was another", patch("b", 20, shown("b", 4)), false, nil},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := &model.History{Truth: registerTruth(), Operations: []model.Operation{
-				on(model.Create, 15, 20, writes("v2", 2)), patch("b", 30, shown("b", 4)), row.patch}}
-			h.Truth.Changes = h.Truth.Changes[:3]
-			if !row.effects {
-				h.Truth.Changes = h.Truth.Changes[:2]
-			}
-			h.Operations[0].Object.Labels = map[string]string{"app": "a"}
-			for i, app := range []string{"a", "b", "a"}[:len(h.Truth.Changes)] {
-				object := &h.Truth.Changes[i].Object
-				object.Value, object.Labels = "v2", map[string]string{"app": app}
-			}
-			judge(t, h, row.broken)
-		})
+	history := func(asked model.Operation, effects bool) *model.History {
+		h := &model.History{Truth: registerTruth(), Operations: []model.Operation{
+			on(model.Create, 15, 20, writes("v2", 2)), patch("b", 30, shown("b", 4)), asked}}
+		h.Truth.Changes = h.Truth.Changes[:3]
+		if !effects {
+			h.Truth.Changes = h.Truth.Changes[:2]
+		}
+		h.Operations[0].Object.Labels = map[string]string{"app": "a"}
+		for i, app := range []string{"a", "b", "a"}[:len(h.Truth.Changes)] {
+			object := &h.Truth.Changes[i].Object
+			object.Value, object.Labels = "v2", map[string]string{"app": app}
+		}
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"acknowledged", history(patch("a", 50, shown("a", 6)), true), nil},
+		{"of unknown outcome", history(patch("a", 50, fails(model.Unknown)), true), nil},
+		{"of unknown outcome, without effect", history(patch("a", 50, fails(model.Unknown)), false), nil},
+		{"refused", history(patch("a", 50, fails(model.Unavailable)), true), lin},
+		{"of another value", history(patch("b", 50, fails(model.Unknown)), true), lin},
+		{"response with the labels set before", history(patch("a", 50, shown("b", 4)), false), lin},
+		{"response with an old state", history(patch("a", 50, shown("a", 2)), false), lin},
+		{"that changes nothing", history(patch("b", 50, shown("b", 4)), false), nil},
+		{"that changes nothing, while the label was another", history(patch("b", 20, shown("b", 4)), false), nil},
+	})
 }

@@ -35,36 +35,30 @@ func TestRefusedWatches(t *testing.T) {
 	told := witnessing("s1", 11)
 	told.Bookmarks, told.Events = true, slices.Insert(told.Events, 1, model.Event{Time: 460, Type: model.Bookmark, RV: 13})
 	// By 510 etcd was at 12, 13 or 14.
-	for _, row := range []struct {
-		name    string
-		refused model.Stream
-		other   model.Stream
-		broken  guarantees
-	}{
-		{"from before the RV of the cache's last list", refused(model.Stream{RV: 13}, model.Expired, false), model.Stream{}, nil},
-		{"by an ERROR event", refused(model.Stream{RV: 13}, model.Expired, true), model.Stream{}, nil},
-		{"a witness on another server", refused(model.Stream{RV: 11}, model.Expired, false), witnessing("s2", 11), nil},
-		{"older than the witness's start", refused(model.Stream{RV: 10}, model.Expired, false), witnessing("s1", 11), nil},
-		{"a witness that may have begun after a relist", refused(model.Stream{RV: 11}, model.Expired, false), lateWitness, nil},
-		{"an RV of the future", refused(model.Stream{RV: 30}, model.TooLarge, false), witnessing("s1", 11), nil},
-		{"an RV that another server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s2", 11), nil},
-		{"an RV that etcd has reached and the cache may not", refused(model.Stream{RV: 13}, model.TooLarge, true), witnessing("s1", 11), nil},
-		{"initial events that wait", refused(model.Stream{RV: model.RVUnset, InitialEvents: true}, model.TooLarge, true), witnessing("s1", 11), nil},
-
-		{"from etcd's revision", refused(model.Stream{RV: 14}, model.Expired, false), model.Stream{}, expired},
-		{"from the future", refused(model.Stream{RV: 30}, model.Expired, true), model.Stream{}, expired},
-		{"from the current state", refused(model.Stream{RV: 0}, model.Expired, false), model.Stream{}, expired},
-		{"from an RV that a witness proves held", refused(model.Stream{RV: 11}, model.Expired, true), witnessing("s1", 11), expired},
-		{"an RV that the server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s1", 11), large},
-		{"an RV that the server had sent with a bookmark", refused(model.Stream{RV: 13}, model.TooLarge, true), told, large},
-		{"RV 0", refused(model.Stream{RV: 0}, model.TooLarge, false), model.Stream{}, large},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(acknowledged(), upcoming())
-			h.Streams = present(row.refused, row.other)
-			judge(t, h, row.broken)
-		})
+	history := func(streams ...model.Stream) *model.History {
+		h := listHistory(acknowledged(), upcoming())
+		h.Streams = streams
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"from before the RV of the cache's last list", history(refused(model.Stream{RV: 13}, model.Expired, false)), nil},
+		{"by an ERROR event", history(refused(model.Stream{RV: 13}, model.Expired, true)), nil},
+		{"a witness on another server", history(refused(model.Stream{RV: 11}, model.Expired, false), witnessing("s2", 11)), nil},
+		{"older than the witness's start", history(refused(model.Stream{RV: 10}, model.Expired, false), witnessing("s1", 11)), nil},
+		{"a witness that may have begun after a relist", history(refused(model.Stream{RV: 11}, model.Expired, false), lateWitness), nil},
+		{"an RV of the future", history(refused(model.Stream{RV: 30}, model.TooLarge, false), witnessing("s1", 11)), nil},
+		{"an RV that another server had sent", history(refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s2", 11)), nil},
+		{"an RV that etcd has reached and the cache may not", history(refused(model.Stream{RV: 13}, model.TooLarge, true), witnessing("s1", 11)), nil},
+		{"initial events that wait", history(refused(model.Stream{RV: model.RVUnset, InitialEvents: true}, model.TooLarge, true), witnessing("s1", 11)), nil},
+
+		{"from etcd's revision", history(refused(model.Stream{RV: 14}, model.Expired, false)), expired},
+		{"from the future", history(refused(model.Stream{RV: 30}, model.Expired, true)), expired},
+		{"from the current state", history(refused(model.Stream{RV: 0}, model.Expired, false)), expired},
+		{"from an RV that a witness proves held", history(refused(model.Stream{RV: 11}, model.Expired, true), witnessing("s1", 11)), expired},
+		{"an RV that the server had sent", history(refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s1", 11)), large},
+		{"an RV that the server had sent with a bookmark", history(refused(model.Stream{RV: 13}, model.TooLarge, true), told), large},
+		{"RV 0", history(refused(model.Stream{RV: 0}, model.TooLarge, false)), large},
+	})
 }
 
 // TestRefusedBlockAfterCompaction has initial events that a server reads from etcd
@@ -91,32 +85,26 @@ func TestRefusedReads(t *testing.T) {
 	first := listed(model.Operation{ID: 40, RV: 9, Limit: 1, Match: model.MatchExact}, 9, 7)
 	first.HasMore, first.Remaining = true, 2
 	// etcd was compacted at 10, but for the last rows at nothing before 510.
-	for _, row := range []struct {
-		name   string
-		read   model.Operation
-		time   int64
-		broken guarantees
-	}{
-		{"exactly a compacted RV", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 505, nil},
-		{"a name of all, perhaps exactly, that was compacted", refused(model.Operation{RV: 9, Limit: 5, Scope: model.Scope{Name: "y"}}, model.Expired), 505, nil},
-		{"a continuation at a compacted RV", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 505, nil},
-		{"a compaction at an unknown time", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), model.Pending, nil},
-		{"an RV of the future", refused(model.Operation{RV: 30}, model.TooLarge), 505, nil},
-		{"the newest, where the cache may lag behind", refused(model.Operation{RV: model.RVUnset}, model.TooLarge), 505, nil},
-
-		{"the compacted revision itself", refused(model.Operation{RV: 10, Match: model.MatchExact}, model.Expired), 505, expired},
-		{"compacted later", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 511, expired},
-		{"a continuation, compacted only later", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 511, expired},
-		{"the current state", refused(model.Operation{RV: 0}, model.Expired), 505, expired},
-		{"an RV that the server had sent", refused(model.Operation{RV: 12}, model.TooLarge), 505, large},
-		{"a get of an RV that the server had sent", refused(get, model.TooLarge), 505, large},
-		{"any state", refused(model.Operation{RV: 0}, model.TooLarge), 505, large},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(first, acknowledged(), row.read, upcoming())
-			h.Truth.Compactions = []model.Compaction{{RV: 10, Time: row.time}}
-			h.Streams = []model.Stream{witnessing("s1", 11)}
-			judge(t, h, row.broken)
-		})
+	history := func(read model.Operation, compacted int64) *model.History {
+		h := listHistory(first, acknowledged(), read, upcoming())
+		h.Truth.Compactions = []model.Compaction{{RV: 10, Time: compacted}}
+		h.Streams = []model.Stream{witnessing("s1", 11)}
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"exactly a compacted RV", history(refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 505), nil},
+		{"a name of all, perhaps exactly, that was compacted", history(refused(model.Operation{RV: 9, Limit: 5, Scope: model.Scope{Name: "y"}}, model.Expired), 505), nil},
+		{"a continuation at a compacted RV", history(refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 505), nil},
+		{"a compaction at an unknown time", history(refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), model.Pending), nil},
+		{"an RV of the future", history(refused(model.Operation{RV: 30}, model.TooLarge), 505), nil},
+		{"the newest, where the cache may lag behind", history(refused(model.Operation{RV: model.RVUnset}, model.TooLarge), 505), nil},
+
+		{"the compacted revision itself", history(refused(model.Operation{RV: 10, Match: model.MatchExact}, model.Expired), 505), expired},
+		{"compacted later", history(refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 511), expired},
+		{"a continuation, compacted only later", history(refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 511), expired},
+		{"the current state", history(refused(model.Operation{RV: 0}, model.Expired), 505), expired},
+		{"an RV that the server had sent", history(refused(model.Operation{RV: 12}, model.TooLarge), 505), large},
+		{"a get of an RV that the server had sent", history(refused(get, model.TooLarge), 505), large},
+		{"any state", history(refused(model.Operation{RV: 0}, model.TooLarge), 505), large},
+	})
 }

@@ -89,27 +89,21 @@ func TestABacklogTakesItsTime(t *testing.T) {
 	read := func(first, then, last int64) []model.Event {
 		return []model.Event{received(first, modified(5)), received(then, modified(7)), received(last, modified(15))}
 	}
-	for _, row := range []struct {
-		name   string
-		writes []model.Operation
-		events []model.Event
-		broken guarantees
-	}{
-		{"at once", writes, read(6, 18, 26), nil},
-		{"one after the other", writes, read(7, 19, 27), nil},
-		{"late, right behind the backlog", writes, read(20, 21, 28), nil},
-		{"late, at the end of the backlog", quick, read(12, 13, 15), nil},
-		{"late, after the backlog", writes, read(7, 21, 27), guarantees{linearizability.Unblocked}},
-		{"late again after it had caught up", writes, read(20, 20, 30), guarantees{linearizability.Unblocked}},
-		{"delays that add up", quick, read(10, 13, 15), guarantees{linearizability.Unblocked}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 4, Consumer: "fast", Scope: model.Scope{Namespace: "a", Name: "x"}}, 40, row.events...)
-			h.Streams = append(h.Streams, stalled())
-			h.Operations = row.writes
-			judge(t, h, row.broken)
-		})
+	history := func(writes []model.Operation, events []model.Event) *model.History {
+		h := quietHistory(model.Stream{RV: 4, Consumer: "fast", Scope: model.Scope{Namespace: "a", Name: "x"}}, 40, events...)
+		h.Streams = append(h.Streams, stalled())
+		h.Operations = writes
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"at once", history(writes, read(6, 18, 26)), nil},
+		{"one after the other", history(writes, read(7, 19, 27)), nil},
+		{"late, right behind the backlog", history(writes, read(20, 21, 28)), nil},
+		{"late, at the end of the backlog", history(quick, read(12, 13, 15)), nil},
+		{"late, after the backlog", history(writes, read(7, 21, 27)), guarantees{linearizability.Unblocked}},
+		{"late again after it had caught up", history(writes, read(20, 20, 30)), guarantees{linearizability.Unblocked}},
+		{"delays that add up", history(quick, read(10, 13, 15)), guarantees{linearizability.Unblocked}},
+	})
 }
 
 // One of the initial events may arrive well in time while others are still on the wire.

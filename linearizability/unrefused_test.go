@@ -19,48 +19,40 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 	whole := []model.Event{added(9), deleted(12)}
 	before, nobody := refused(model.Stream{RV: 8}, model.Expired, false), model.Stream{}
 	restarted := []model.Fault{fault("apiserver-restart", 450, 460, "s1")}
-	for _, row := range []struct {
-		name    string
-		refused model.Stream
-		served  model.Stream
-		faults  []model.Fault
-		broken  guarantees
-	}{
-		{"from above the refused RV", refused(model.Stream{RV: 7}, model.Expired, false), served("s1", 8, 520, whole...), nil, nil},
-		{"on another server", before, served("s2", 8, 520, whole...), nil, nil},
-		{"before the refusal was answered", before, served("s1", 8, 510, whole...), nil, nil},
-		{"without an RV, so that nothing is too old", before, served("s1", 0, 520, added(7), added(9)), nil, nil},
-		{"ended before any event, as by a cache that relists", before, served("s1", 8, 520), nil, nil},
-		{"refused for another reason", refused(model.Stream{RV: 8}, model.TooMany, false), served("s1", 8, 520, whole...), nil, nil},
-		{"from the minimum RV of the new cache's first list", nobody, served("s1", 12, 520, modified(15)), restarted, nil},
-		{"from before a restart of another server", nobody, served("s2", 8, 520, whole...), restarted, nil},
-		{"opened while the server was restarted", nobody, served("s1", 8, 460, whole...), restarted, nil},
-		{"from before a write while the server was down, which the first list may lack", nobody,
-			served("s1", 8, 520, whole...), []model.Fault{fault("apiserver-crash", 350, 460, "s1")}, nil},
-		{"from before a watch broke, which the cache may not have noticed", nobody, served("s1", 8, 520, whole...),
-			[]model.Fault{fault("watch-break", 450, 460, "s1")}, nil},
-
-		{"from the refused RV", before, served("s1", 8, 520, whole...), nil, expired},
-		{"from below an RV that was refused by an event", refused(model.Stream{RV: 8}, model.Expired, true), served("s1", 7, 520, whole...), nil, expired},
-		{"with a gap", before, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Expired, linearizability.Reliable}},
-		{"with a bookmark", before, served("s1", 8, 520, bookmark(8)), nil, guarantees{linearizability.Expired}},
-		{"from before the server was restarted", nobody, served("s1", 8, 520, whole...), restarted, expired},
-		{"with a gap, from before a crash", nobody, served("s1", 8, 520, gap...),
-			[]model.Fault{fault("apiserver-crash", 450, 460, "s1")}, guarantees{linearizability.Expired, linearizability.Reliable}},
-		{"a gap alone", nobody, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Reliable}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(acknowledged(), upcoming())
-			if row.served.RV == 12 {
-				h.Operations[1].Call = 570
-			}
-			for i := range row.served.Events {
-				row.served.Bookmarks = row.served.Bookmarks || row.served.Events[i].Type == model.Bookmark
-			}
-			h.Streams, h.Faults = present(row.served, row.refused), row.faults
-			judge(t, h, row.broken)
-		})
+	history := func(refused, served model.Stream, faults ...model.Fault) *model.History {
+		h := listHistory(acknowledged(), upcoming())
+		if served.RV == 12 {
+			h.Operations[1].Call = 570
+		}
+		for _, event := range served.Events {
+			served.Bookmarks = served.Bookmarks || event.Type == model.Bookmark
+		}
+		h.Streams, h.Faults = present(served, refused), faults
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"from above the refused RV", history(refused(model.Stream{RV: 7}, model.Expired, false), served("s1", 8, 520, whole...)), nil},
+		{"on another server", history(before, served("s2", 8, 520, whole...)), nil},
+		{"before the refusal was answered", history(before, served("s1", 8, 510, whole...)), nil},
+		{"without an RV, so that nothing is too old", history(before, served("s1", 0, 520, added(7), added(9))), nil},
+		{"ended before any event, as by a cache that relists", history(before, served("s1", 8, 520)), nil},
+		{"refused for another reason", history(refused(model.Stream{RV: 8}, model.TooMany, false), served("s1", 8, 520, whole...)), nil},
+		{"from the minimum RV of the new cache's first list", history(nobody, served("s1", 12, 520, modified(15)), restarted...), nil},
+		{"from before a restart of another server", history(nobody, served("s2", 8, 520, whole...), restarted...), nil},
+		{"opened while the server was restarted", history(nobody, served("s1", 8, 460, whole...), restarted...), nil},
+		{"from before a write while the server was down, which the first list may lack", history(nobody, served("s1", 8, 520, whole...), fault("apiserver-crash", 350, 460, "s1")),
+			nil},
+		{"from before a watch broke, which the cache may not have noticed", history(nobody, served("s1", 8, 520, whole...), fault("watch-break", 450, 460, "s1")), nil},
+
+		{"from the refused RV", history(before, served("s1", 8, 520, whole...)), expired},
+		{"from below an RV that was refused by an event", history(refused(model.Stream{RV: 8}, model.Expired, true), served("s1", 7, 520, whole...)), expired},
+		{"with a gap", history(before, served("s1", 8, 520, gap...)), guarantees{linearizability.Expired, linearizability.Reliable}},
+		{"with a bookmark", history(before, served("s1", 8, 520, bookmark(8))), guarantees{linearizability.Expired}},
+		{"from before the server was restarted", history(nobody, served("s1", 8, 520, whole...), restarted...), expired},
+		{"with a gap, from before a crash", history(nobody, served("s1", 8, 520, gap...), fault("apiserver-crash", 450, 460, "s1")),
+			guarantees{linearizability.Expired, linearizability.Reliable}},
+		{"a gap alone", history(nobody, served("s1", 8, 520, gap...)), guarantees{linearizability.Reliable}},
+	})
 }
 
 // TestRequestsFromTheFuture has etcd at revision 14 at most until 600.
@@ -74,43 +66,32 @@ func TestRequestsFromTheFuture(t *testing.T) {
 		}
 		return op
 	}
-	stream := func(s model.Stream, events ...model.Event) model.Stream {
+	read := func(op model.Operation) *model.History { return listHistory(acknowledged(), upcoming(), op) }
+	watch := func(s model.Stream, events ...model.Event) *model.History {
+		h := listHistory(acknowledged(), upcoming())
 		s.ID, s.Client, s.Server, s.Call, s.Return, s.Closed, s.Reason = 10, "c1", "s1", 500, 501, 700, model.ClosedByClient
 		s.Events = cameAt(510, events...)
-		return s
+		h.Streams = []model.Stream{s}
+		return h
 	}
 	block := []model.Event{added(7), added(9)}
-	none, nothing := model.Operation{}, model.Stream{}
-	for _, row := range []struct {
-		name   string
-		op     model.Operation
-		stream model.Stream
-		broken guarantees
-	}{
-		{"a get at an RV that etcd may have reached", get(14, model.OK), nothing, nil},
-		{"a get that found nothing at such an RV", get(14, model.NotFound), nothing, nil},
-		{"a watch from the future waits for it", none, stream(model.Stream{RV: 30}), nil},
-		{"initial events that never arrived", none, stream(model.Stream{RV: 30, InitialEvents: true}), nil},
-		{"a get that waited for the RV", changed(get(15, model.OK), func(op *model.Operation) {
+	judgeAll(t, []historyRow[*model.History]{
+		{"a get at an RV that etcd may have reached", read(get(14, model.OK)), nil},
+		{"a get that found nothing at such an RV", read(get(14, model.NotFound)), nil},
+		{"a watch from the future waits for it", watch(model.Stream{RV: 30}), nil},
+		{"initial events that never arrived", watch(model.Stream{RV: 30, InitialEvents: true}), nil},
+		{"a get that waited for the RV", read(changed(get(15, model.OK), func(op *model.Operation) {
 			op.Return, op.ResultRV, op.Objects = 620, 15, []model.Object{*objectAt(15)}
-		}), nothing, nil},
+		})), nil},
 
-		{"a get from the future", get(30, model.OK), nothing, guarantees{large, linearizability.NotOlderThan}},
-		{"a get of an object that is still the newest", changed(get(30, model.OK), func(op *model.Operation) {
+		{"a get from the future", read(get(30, model.OK)), guarantees{large, linearizability.NotOlderThan}},
+		{"a get of an object that is still the newest", read(changed(get(30, model.OK), func(op *model.Operation) {
 			op.Scope, op.ResultRV, op.Objects = model.Scope{Namespace: "b", Name: "z"}, 9, []model.Object{*objectAt(9)}
-		}), nothing, guarantees{large}},
-		{"a get that found nothing in the future", get(30, model.NotFound), nothing, guarantees{large}},
-		{"a list from the future", listed(model.Operation{RV: 30, Match: model.MatchNotOlderThan}, 12, 7, 9), nothing,
-			guarantees{large, linearizability.NotOlderThan}},
-		{"initial events from the future", none, stream(model.Stream{RV: 30, InitialEvents: true}, block...),
-			guarantees{large, linearizability.Initial}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(acknowledged(), upcoming(), row.op)
-			h.Streams = present(row.stream)
-			judge(t, h, row.broken)
-		})
-	}
+		})), guarantees{large}},
+		{"a get that found nothing in the future", read(get(30, model.NotFound)), guarantees{large}},
+		{"a list from the future", read(listed(model.Operation{RV: 30, Match: model.MatchNotOlderThan}, 12, 7, 9)), guarantees{large, linearizability.NotOlderThan}},
+		{"initial events from the future", watch(model.Stream{RV: 30, InitialEvents: true}, block...), guarantees{large, linearizability.Initial}},
+	})
 }
 
 // TestTheHighestRefusalCounts has a server that refused an RV, and then a lower one:
