@@ -57,6 +57,21 @@ func judgeAll(t *testing.T, rows []historyRow[*model.History]) {
 	judgeEach(t, rows, func(h *model.History) *model.History { return h })
 }
 
+// countedRow is a row with how often its history is judged for a guarantee.
+type countedRow struct {
+	name   string
+	of     *model.History
+	judged int
+	broken guarantees
+}
+
+func judgeCounted(t *testing.T, count func(linearizability.Counts) int, rows []countedRow) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.judged, count(judge(t, row.of, row.broken).Counts)) })
+	}
+}
+
 // judgeChanges judges a history after each of some changes.
 func judgeChanges(t *testing.T, history func() *model.History, rows []historyRow[func(*model.History)]) {
 	t.Helper()

@@ -1,9 +1,8 @@
 package linearizability_test
 
 import (
+	"cmp"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
@@ -19,55 +18,36 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 		return []model.Event{event}
 	}
 	broken := guarantees{linearizability.Delivered}
-	for _, row := range []struct {
-		name   string
-		stream model.Stream
-		end    int64
-		ops    []model.Operation
-		judged int
-		broken guarantees
-	}{
-		{"everything", model.Stream{Events: all}, healed + bound, nil, 1, nil},
-		{"a start in the future", model.Stream{RV: 100}, healed + bound, nil, 1, nil},
-		{"no time to catch up", model.Stream{Events: late}, healed + bound - 1, nil, 0, nil},
-		{"opened late", model.Stream{Events: late, Return: healed + 1}, healed + bound, nil, 0, nil},
-		{"writes until the end", model.Stream{Events: late}, healed + bound, []model.Operation{acknowledgedAt(healed + 1)}, 0, nil},
-		{"stalled", model.Stream{Events: late, Consumer: "stalled"}, healed + bound, nil, 0, nil},
-		{"slow", model.Stream{Events: late, Consumer: "slow"}, healed + bound, nil, 0, nil},
-		{"closed", model.Stream{Events: late, Closed: 3900}, healed + bound, nil, 0, nil},
-		{"cancelled early", model.Stream{Events: late, Closed: healed + bound - 1, Reason: model.ClosedByClient}, healed + 2*bound, nil, 0, nil},
-		{"ended by the server", model.Stream{Events: late, Closed: healed + bound, Timeout: 1, Reason: model.ClosedByServer}, healed + 2*bound, nil, 0, nil},
-		{"cancelled with everything", model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1, nil},
-		{"failed", model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed + bound, nil, 0, nil},
-
-		{"events until the end", model.Stream{Events: lateAt(healed + bound - flow + 1)}, healed + bound, nil, 0, nil},
-		{"events until shortly before the end", model.Stream{Events: lateAt(healed + bound - flow)}, healed + bound, nil, 1, broken},
-		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, broken},
-		{"cancelled with one missing", model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1,
-			broken},
-		{"all missing", model.Stream{Consumer: "fast"}, healed + bound, nil, 1, broken},
-		{"an incomplete block", model.Stream{RV: model.RVUnset, Events: []model.Event{added(15)}}, healed + bound, nil, 1, broken},
-		{"no mark of the initial events", model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true,
-			Events: []model.Event{added(15), added(9)}}, healed + bound, nil, 1, guarantees{linearizability.InitialEnd}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := closedStream(row.stream, row.stream.Events...)
-			stream := &h.Streams[0]
-			stream.RV = row.stream.RV
-			if stream.RV == 0 {
-				stream.RV = 11
-			}
-			stream.Closed = model.Pending
-			if row.stream.Closed != 0 {
-				stream.Closed = row.stream.Closed
-			}
-			if row.stream.Return != 0 {
-				stream.Return = row.stream.Return
-			}
-			h.Operations, h.Healed, h.End = row.ops, healed, row.end
-			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Delivered)
-		})
+	history := func(request model.Stream, end int64, ops ...model.Operation) *model.History {
+		h := closedStream(request, request.Events...)
+		s := &h.Streams[0]
+		s.RV, s.Closed, s.Return = cmp.Or(request.RV, 11), cmp.Or(request.Closed, model.Pending), cmp.Or(request.Return, s.Return)
+		h.Operations, h.Healed, h.End = ops, healed, end
+		return h
 	}
+	judgeCounted(t, func(c linearizability.Counts) int { return c.Delivered }, []countedRow{
+		{"everything", history(model.Stream{Events: all}, healed+bound), 1, nil},
+		{"a start in the future", history(model.Stream{RV: 100}, healed+bound), 1, nil},
+		{"no time to catch up", history(model.Stream{Events: late}, healed+bound-1), 0, nil},
+		{"opened late", history(model.Stream{Events: late, Return: healed + 1}, healed+bound), 0, nil},
+		{"writes until the end", history(model.Stream{Events: late}, healed+bound, acknowledgedAt(healed+1)), 0, nil},
+		{"stalled", history(model.Stream{Events: late, Consumer: "stalled"}, healed+bound), 0, nil},
+		{"slow", history(model.Stream{Events: late, Consumer: "slow"}, healed+bound), 0, nil},
+		{"closed", history(model.Stream{Events: late, Closed: 3900}, healed+bound), 0, nil},
+		{"cancelled early", history(model.Stream{Events: late, Closed: healed + bound - 1, Reason: model.ClosedByClient}, healed+2*bound), 0, nil},
+		{"ended by the server", history(model.Stream{Events: late, Closed: healed + bound, Timeout: 1, Reason: model.ClosedByServer}, healed+2*bound), 0, nil},
+		{"cancelled with everything", history(model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed+2*bound), 1, nil},
+		{"failed", history(model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed+bound), 0, nil},
+
+		{"events until the end", history(model.Stream{Events: lateAt(healed + bound - flow + 1)}, healed+bound), 0, nil},
+		{"events until shortly before the end", history(model.Stream{Events: lateAt(healed + bound - flow)}, healed+bound), 1, broken},
+		{"one missing", history(model.Stream{Events: late}, healed+bound), 1, broken},
+		{"cancelled with one missing", history(model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed+2*bound), 1, broken},
+		{"all missing", history(model.Stream{Consumer: "fast"}, healed+bound), 1, broken},
+		{"an incomplete block", history(model.Stream{RV: model.RVUnset, Events: []model.Event{added(15)}}, healed+bound), 1, broken},
+		{"no mark of the initial events", history(model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true, Events: []model.Event{added(15), added(9)}}, healed+bound), 1,
+			guarantees{linearizability.InitialEnd}},
+	})
 }
 
 // TestInformersThatAreStillFed has an empty informer whose initial events still arrive.
