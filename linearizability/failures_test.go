@@ -58,47 +58,40 @@ func TestInternalErrors(t *testing.T) {
 func TestErrorsNameARevision(t *testing.T) {
 	// a/y exists from RV 4 on, until it is deleted at RV 12; etcd ends at 20.
 	broken := guarantees{linearizability.ErrorRV}
-	for _, row := range []struct {
-		name   string
-		asked  int64
-		named  int64
-		change func(*model.History)
-		broken guarantees
-	}{
-		{"no error recorded", 0, 0, nil, nil},
-		{"at an RV at which it was deleted", 0, 12, nil, nil},
-		{"before it was created", 0, 3, nil, nil},
-		{"exactly the requested RV", 13, 13, nil, nil},
-		{"no RV from etcd's store", model.RVUnset, model.RVUnset, nil, nil},
-		{"etcd's store responds while the cache initialises", 0, model.RVUnset,
-			func(h *model.History) { h.Windows[0].Filling, h.Windows[1].Filling = 0, 0 }, nil},
-		{"etcd's store responds just after the cache initialised", 0, model.RVUnset, func(h *model.History) { h.Windows[0].Time, h.Windows[1].Time = 6*second, 7*second }, nil},
-		{"etcd's store responds just before the cache initialises", 0, model.RVUnset, func(h *model.History) {
-			h.Windows = append(h.Windows, model.CacheWindow{Time: 15 * second, Server: "s1"})
-		}, nil},
-
-		{"no RV", 0, model.RVUnset, nil, broken},
-		{"no RV while another cache initialises", 0, model.RVUnset, func(h *model.History) {
-			h.Windows = append(h.Windows, model.CacheWindow{Time: 10 * second, Server: "s2"}, model.CacheWindow{Time: 17 * second, Server: "s1"})
-		}, broken},
-		{"at an RV at which it existed", 0, 4, nil, broken},
-		{"at the last RV at which it existed", 0, 11, nil, broken},
-		{"older than requested", 13, 12, nil, broken},
-		{"older than a write that had returned", model.RVUnset, 14, func(h *model.History) { h.Operations = append(h.Operations, wrote(9*second)) },
-			broken},
-		{"ahead of etcd", 0, 21, nil, broken},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 15}, 40)
-			h.Operations = []model.Operation{{ID: 7, Client: "r", Server: "s1", Kind: model.Get, Scope: model.Scope{Namespace: "a", Name: "y"},
-				Call: 10 * second, Return: 11 * second, RV: row.asked, Err: model.NotFound, ErrRV: row.named}}
-			h.Windows = []model.CacheWindow{{Time: second, Server: "s1", Filling: 1, Since: 1, Newest: 1}, {Time: 9 * second, Server: "s1", Filling: 1, Since: 1, Newest: 14}}
-			if row.change != nil {
-				row.change(h)
-			}
-			judge(t, h, row.broken)
-		})
+	history := func(asked, named int64, changes ...func(*model.History)) *model.History {
+		h := quietHistory(model.Stream{RV: 15}, 40)
+		h.Operations = []model.Operation{{ID: 7, Client: "r", Server: "s1", Kind: model.Get, Scope: model.Scope{Namespace: "a", Name: "y"},
+			Call: 10 * second, Return: 11 * second, RV: asked, Err: model.NotFound, ErrRV: named}}
+		h.Windows = []model.CacheWindow{{Time: second, Server: "s1", Filling: 1, Since: 1, Newest: 1}, {Time: 9 * second, Server: "s1", Filling: 1, Since: 1, Newest: 14}}
+		for _, change := range changes {
+			change(h)
+		}
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"no error recorded", history(0, 0), nil},
+		{"at an RV at which it was deleted", history(0, 12), nil},
+		{"before it was created", history(0, 3), nil},
+		{"exactly the requested RV", history(13, 13), nil},
+		{"no RV from etcd's store", history(model.RVUnset, model.RVUnset), nil},
+		{"etcd's store responds while the cache initialises", history(0, model.RVUnset, func(h *model.History) { h.Windows[0].Filling, h.Windows[1].Filling = 0, 0 }),
+			nil},
+		{"etcd's store responds just after the cache initialised", history(0, model.RVUnset, func(h *model.History) { h.Windows[0].Time, h.Windows[1].Time = 6*second, 7*second }),
+			nil},
+		{"etcd's store responds just before the cache initialises", history(0, model.RVUnset, func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 15 * second, Server: "s1"})
+		}), nil},
+
+		{"no RV", history(0, model.RVUnset), broken},
+		{"no RV while another cache initialises", history(0, model.RVUnset, func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 10 * second, Server: "s2"}, model.CacheWindow{Time: 17 * second, Server: "s1"})
+		}), broken},
+		{"at an RV at which it existed", history(0, 4), broken},
+		{"at the last RV at which it existed", history(0, 11), broken},
+		{"older than requested", history(13, 12), broken},
+		{"older than a write that had returned", history(model.RVUnset, 14, func(h *model.History) { h.Operations = append(h.Operations, wrote(9*second)) }), broken},
+		{"ahead of etcd", history(0, 21), broken},
+	})
 }
 
 func TestStatusesOfReads(t *testing.T) {

@@ -136,23 +136,17 @@ func TestAnInformerNeverGoesBack(t *testing.T) {
 	finished := blockAt(model.Stream{Server: "s2", RV: model.RVUnset, InitialEvents: true}, 15, 9, 15)
 	unfinished := finished
 	unfinished.Events = finished.Events[:len(finished.Events)-1]
-	for _, row := range []struct {
-		name     string
-		informer string
-		seen     model.Stream
-		broken   guarantees
-	}{
-		{"an informer", "c1", finished, guarantees{linearizability.Monotonic}},
-		{"another client", "c2", finished, nil},
-		{"an informer whose block was cut off", "c1", unfinished, nil},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(listed(model.Operation{RV: 0, Call: 650, Return: 700}, 12, 7, 9))
-			h.Streams = []model.Stream{row.seen}
-			h.Informers = []model.Informer{{Client: row.informer, Server: "s1"}}
-			judge(t, h, row.broken)
-		})
+	history := func(informer string, seen model.Stream) *model.History {
+		h := listHistory(listed(model.Operation{RV: 0, Call: 650, Return: 700}, 12, 7, 9))
+		h.Streams = []model.Stream{seen}
+		h.Informers = []model.Informer{{Client: informer, Server: "s1"}}
+		return h
 	}
+	judgeAll(t, []historyRow[*model.History]{
+		{"an informer", history("c1", finished), guarantees{linearizability.Monotonic}},
+		{"another client", history("c2", finished), nil},
+		{"an informer whose block was cut off", history("c1", unfinished), nil},
+	})
 }
 
 // TestSightsBetweenTwoChanges has a read while a stream delivers the changes at 12 and 15, at

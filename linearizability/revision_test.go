@@ -54,19 +54,15 @@ func expiry(events ...model.Event) *model.History {
 func TestOneLeaseExpiresForTwoObjects(t *testing.T) {
 	y, z := deleted(12), model.Event{Time: 1012, Type: model.Deleted, RV: 12, Object: objectAt(9)}
 	z.Object.RV = 12
-	for name, row := range map[string]struct {
-		events []model.Event
-		broken guarantees
-	}{
-		"both":             {[]model.Event{y, z, modified(15)}, nil},
-		"the other first":  {[]model.Event{z, y, modified(15)}, guarantees{linearizability.Reliable}}, // etcd tells them in order of their keys
-		"the first only":   {[]model.Event{y, modified(15)}, guarantees{linearizability.Reliable}},
-		"the second only":  {[]model.Event{z, modified(15)}, guarantees{linearizability.Reliable}},
-		"the first twice":  {[]model.Event{y, z, y, modified(15)}, guarantees{linearizability.Unique}},
-		"the second twice": {[]model.Event{y, z, z, modified(15)}, guarantees{linearizability.Unique}},
-	} {
-		t.Run(name, func(t *testing.T) { judge(t, expiry(row.events...), row.broken) })
-	}
+	reliable, unique := guarantees{linearizability.Reliable}, guarantees{linearizability.Unique}
+	judgeAll(t, []historyRow[*model.History]{
+		{"both", expiry(y, z, modified(15)), nil},
+		{"the other first", expiry(z, y, modified(15)), reliable}, // etcd tells them in order of their keys
+		{"the first only", expiry(y, modified(15)), reliable},
+		{"the second only", expiry(z, modified(15)), reliable},
+		{"the first twice", expiry(y, z, y, modified(15)), unique},
+		{"the second twice", expiry(y, z, z, modified(15)), unique},
+	})
 }
 
 func TestVacuousHistoriesAreInconclusive(t *testing.T) {
