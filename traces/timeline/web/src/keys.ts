@@ -1,49 +1,38 @@
 // What keys do while the lanes have the focus, and a few everywhere.
 
-export interface Keyed {
-  pan(share: number): void;
-  zoom(factor: number): void;
-  all(): void;
-  ends(last: boolean): void;
-  lane(step: number): void;
-  item(step: number): void;
-  enter(): void;
-  axis(): void;
-  violation(step: number): void;
-  table(): void;
-  search(): void;
-  theme(): void;
-  help(): void;
-  leave(): void;
-}
+import { byId } from "./dom";
+import type { Page } from "./main";
 
-export function listen(target: HTMLElement, keyed: Keyed): void {
-  const lanes: Record<string, (shift: boolean) => void> = {
-    ArrowLeft: (shift) => (shift ? keyed.pan(-0.2) : keyed.item(-1)),
-    ArrowRight: (shift) => (shift ? keyed.pan(0.2) : keyed.item(1)),
-    ArrowUp: () => keyed.lane(-1),
-    ArrowDown: () => keyed.lane(1),
-    a: () => keyed.pan(-0.2),
-    d: () => keyed.pan(0.2),
-    w: () => keyed.zoom(1.5),
-    s: () => keyed.zoom(1 / 1.5),
-    "+": () => keyed.zoom(1.5),
-    "=": () => keyed.zoom(1.5),
-    "-": () => keyed.zoom(1 / 1.5),
-    "0": () => keyed.all(),
-    Home: () => keyed.ends(false),
-    End: () => keyed.ends(true),
-    Enter: () => keyed.enter(),
+type Keys = Record<string, (shift: boolean) => void>;
+
+export function listen(target: HTMLElement, page: Page): void {
+  const { view } = page, pan = (share: number) => view.panBy(share * view.width);
+  const lanes: Keys = {
+    ArrowLeft: (shift) => (shift ? pan(-0.2) : page.stepItem(-1)),
+    ArrowRight: (shift) => (shift ? pan(0.2) : page.stepItem(1)),
+    ArrowUp: () => page.stepLane(-1),
+    ArrowDown: () => page.stepLane(1),
+    a: () => pan(-0.2),
+    d: () => pan(0.2),
+    w: () => page.zoom(1.5),
+    s: () => page.zoom(1 / 1.5),
+    "+": () => page.zoom(1.5),
+    "=": () => page.zoom(1.5),
+    "-": () => page.zoom(1 / 1.5),
+    "0": () => view.showAll(),
+    Home: () => view.centre(view.whole[0]),
+    End: () => view.centre(view.whole[1]),
+    Enter: () => byId("details").focus(),
   };
-  const everywhere: Record<string, (shift: boolean) => void> = {
-    x: () => keyed.axis(),
-    v: () => keyed.violation(1),
-    V: () => keyed.violation(-1),
-    t: () => keyed.table(),
-    "/": () => keyed.search(),
-    l: () => keyed.theme(),
-    "?": () => keyed.help(),
-    Escape: () => keyed.leave(),
+  const everywhere: Keys = {
+    x: () => page.setAxis(view.axis === "time" ? "rv" : "time"),
+    v: () => page.stepMark(1),
+    V: () => page.stepMark(-1),
+    t: () => page.toggleTable(),
+    "/": () => byId("search").focus(),
+    l: () => page.nextTheme(),
+    "?": () => page.showHelp(),
+    Escape: () => page.unselect(),
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

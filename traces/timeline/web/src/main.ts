@@ -26,11 +26,11 @@ const settle = 200;
 /** The share of the height that lanes may take which do not scroll. */
 const maxPinned = 0.55;
 
-class Page {
+export class Page {
   private readonly facts: Facts;
   private readonly lanes: Lanes;
   private readonly words: Words;
-  private readonly view: View;
+  readonly view: View;
   private readonly details: Details;
   private readonly overview: Overview;
   private readonly canvas = byId<HTMLCanvasElement>("canvas");
@@ -64,7 +64,7 @@ class Page {
     this.labels();
     this.controls();
     this.pointer();
-    this.keyboard();
+    listen(this.canvas, this);
     new ResizeObserver(() => this.resize()).observe(this.scroller);
     watchTheme(() => this.recolour());
     this.resize();
@@ -194,31 +194,13 @@ class Page {
     canvas.addEventListener("dblclick", (event) => this.view.zoomBy(event.shiftKey ? 0.4 : 2.5, at(event).x));
   }
 
-  private keyboard(): void {
-    listen(this.canvas, {
-      pan: (share) => this.view.panBy(share * this.view.width),
-      zoom: (factor) => this.view.zoomBy(factor, this.selected ? this.pixelOf(this.selected) : undefined),
-      all: () => this.view.showAll(),
-      ends: (last) => this.view.centre(this.view.whole[last ? 1 : 0]),
-      lane: (step) => this.stepLane(step),
-      item: (step) => this.stepItem(step),
-      enter: () => byId("details").focus(),
-      axis: () => this.setAxis(this.view.axis === "time" ? "rv" : "time"),
-      violation: (step) => this.stepMark(step),
-      table: () => this.toggleTable(),
-      search: () => byId("search").focus(),
-      theme: () => this.nextTheme(),
-      help: () => this.showHelp(),
-      leave: () => this.unselect(),
-    });
+  /** Zooms around what is selected, if that is on screen. */
+  zoom(factor: number): void {
+    const { view } = this, x = this.selected ? view.x(this.facts.position(this.selected, view.axis)) : NaN;
+    view.zoomBy(factor, x >= 0 && x <= view.width ? x : undefined);
   }
 
-  private pixelOf(ref: Ref): number | undefined {
-    const x = this.view.x(this.facts.position(ref, this.view.axis));
-    return x >= 0 && x <= this.view.width ? x : undefined;
-  }
-
-  private stepLane(step: number): void {
+  stepLane(step: number): void {
     const { all } = this.lanes, index = all.findIndex((lane) => lane.id === this.lane);
     const next = all[Math.min(all.length - 1, Math.max(0, index + step))];
     if (!next) return;
@@ -229,7 +211,7 @@ class Page {
   }
 
   /** Goes to the next thing in the lane. */
-  private stepItem(step: number): void {
+  stepItem(step: number): void {
     const lane = this.lanes.all.find((one) => one.id === this.lane);
     if (!lane) return this.view.panBy(step * 0.1 * this.view.width);
     const { axis } = this.view;
@@ -256,7 +238,7 @@ class Page {
     this.draw();
   }
 
-  private unselect(): void {
+  unselect(): void {
     this.selected = null;
     this.mark = -1;
     this.moment = NaN;
@@ -264,7 +246,7 @@ class Page {
     this.draw();
   }
 
-  private stepMark(step: number): void {
+  stepMark(step: number): void {
     const { length } = this.data.marks;
     if (length > 0) this.goToMark(this.mark < 0 ? (step > 0 ? 0 : length - 1) : (this.mark + step + length) % length);
   }
@@ -300,7 +282,7 @@ class Page {
     return [low - room, high + room];
   }
 
-  private setAxis(axis: Axis): void {
+  setAxis(axis: Axis): void {
     if (axis === this.view.axis) return;
     // What was in the middle stays there.
     const [low, high] = this.view.domain, whole = this.view.span >= (this.view.whole[1] - this.view.whole[0]) * 0.999;
@@ -330,7 +312,7 @@ class Page {
     this.select(this.found[this.foundAt], true);
   }
 
-  private toggleTable(): void {
+  toggleTable(): void {
     const shown = document.body.classList.toggle("table-shown");
     byId("as-table").setAttribute("aria-pressed", String(shown));
     byId("table").hidden = !shown;
@@ -340,7 +322,7 @@ class Page {
 
   private table(): void { fillTable(this.data, this.facts, this.words, this.view.axis, this.view.domain, (ref) => this.select(ref, false)); }
 
-  private nextTheme(): void {
+  nextTheme(): void {
     byId("theme").textContent = `Theme: ${switchTheme()}`;
     this.recolour();
   }
@@ -350,7 +332,7 @@ class Page {
     this.draw();
   }
 
-  private showHelp(): void { byId<HTMLDialogElement>("keys").showModal(); }
+  showHelp(): void { byId<HTMLDialogElement>("keys").showModal(); }
 
   private scrollTo(lane: Lane): void {
     const { scroller } = this, room = 40, { pinned } = this.lanes;

@@ -32,7 +32,7 @@ export function onScreen(data: Data, facts: Facts, axis: Axis, low: number, high
   return found.sort((a, b) => a.at - b.at);
 }
 
-/** How far the table looks: farther than it shows, and no farther. */
+/** Fills the table with the first rows of what is on screen. */
 export function fillTable(data: Data, facts: Facts, words: Words, axis: Axis, domain: [number, number], select: (ref: Ref) => void): void {
   const all = onScreen(data, facts, axis, ...domain), shown = all.slice(0, maxRows);
   const rows = shown.map(({ ref }) => {
