@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/kubernetes/pkg/controller/daemon"
 	daemonutil "k8s.io/kubernetes/pkg/controller/daemon/util"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -33,7 +32,7 @@ var podResource, setResource = corev1.SchemeGroupVersion.WithResource("pods"), a
 func Set(image string, strategy appsv1.RollingUpdateDaemonSet) *appsv1.DaemonSet {
 	labels := map[string]string{"app": Name}
 	return &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: Space, Name: Name}, Spec: appsv1.DaemonSetSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: labels}, RevisionHistoryLimit: ptr.To[int32](10),
+		Selector: &metav1.LabelSelector{MatchLabels: labels}, RevisionHistoryLimit: new(int32(10)),
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}},
 		},

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -121,7 +120,7 @@ var daemonSets = workload{
 	kind: "DaemonSet", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 	object: func(uid types.UID, generation int64) runtime.Object {
 		return &appsv1.DaemonSet{ObjectMeta: meta(uid, generation), Spec: appsv1.DaemonSetSpec{
-			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
+			Selector: selector, Template: template, RevisionHistoryLimit: new(int32(10)), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
 		}}
 	},
 	run:      daemons.Run,
@@ -132,7 +131,7 @@ var statefulSets = workload{
 	kind: "StatefulSet", resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 	object: func(uid types.UID, generation int64) runtime.Object {
 		return &appsv1.StatefulSet{ObjectMeta: meta(uid, generation), Spec: appsv1.StatefulSetSpec{
-			Selector: selector, Template: template, Replicas: ptr.To[int32](0), RevisionHistoryLimit: ptr.To[int32](10),
+			Selector: selector, Template: template, Replicas: new(int32(0)), RevisionHistoryLimit: new(int32(10)),
 			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 		}}
 	},

@@ -21,7 +21,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -141,7 +140,7 @@ var daemonSets = workload{
 	other: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
 	object: func(uid types.UID) runtime.Object {
 		return &appsv1.DaemonSet{ObjectMeta: meta(uid), Spec: appsv1.DaemonSetSpec{
-			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
+			Selector: selector, Template: template, RevisionHistoryLimit: new(int32(10)), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
 		}}
 	},
 	run: daemons.Run,
@@ -153,7 +152,7 @@ var orphan = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "
 var replicaSets = workload{
 	kind: "ReplicaSet", resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), verb: "patch", of: "pods", other: orphan,
 	object: func(uid types.UID) runtime.Object {
-		return &appsv1.ReplicaSet{ObjectMeta: meta(uid), Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: ptr.To[int32](2)}}
+		return &appsv1.ReplicaSet{ObjectMeta: meta(uid), Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: new(int32(2))}}
 	},
 	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
 		controller := replicaset.NewReplicaSetController(ctx, factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client, replicaset.BurstReplicas)
@@ -165,7 +164,7 @@ var replicaSets = workload{
 var jobs = workload{
 	kind: "Job", resource: batchv1.SchemeGroupVersion.WithResource("jobs"), verb: "patch", of: "pods", other: orphan,
 	object: func(uid types.UID) runtime.Object {
-		two := ptr.To[int32](2)
+		two := new(int32(2))
 		return &batchv1.Job{ObjectMeta: meta(uid), Spec: batchv1.JobSpec{Selector: selector, Template: template, Parallelism: two, Completions: two, BackoffLimit: two}}
 	},
 	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {

@@ -130,7 +130,7 @@ func evict(server storage.PodStorage, options *metav1.DeleteOptions) error {
 func create(server storage.PodStorage) *core.Pod {
 	sent := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: ptr.To[int64](grace)},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: new(int64(grace))},
 	}
 	legacyscheme.Scheme.Default(sent)
 	pod := &core.Pod{}

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/pkg/controller/deployment"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -36,7 +35,7 @@ var strategies = []struct {
 	appsv1.DeploymentStrategy
 	most int32
 }{
-	{appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))}}, replicas + 1},
+	{appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))}}, replicas + 1},
 	{appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, replicas},
 }
 
@@ -88,7 +87,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "deployment"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To[int32](replicas), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Strategy: strategy,
+			Replicas: new(int32(replicas)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Strategy: strategy,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "first"}}},
 			},

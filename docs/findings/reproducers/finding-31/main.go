@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -129,7 +128,7 @@ func (c *client) bind(to *corev1.Binding) {
 func pod(name string, priority int32) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: types.UID(name)},
-		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Priority: ptr.To(priority), Containers: []corev1.Container{{
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Priority: new(priority), Containers: []corev1.Container{{
 			Name: "c", Image: "image", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}},
 		}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	deploymentutil "k8s.io/kubernetes/pkg/controller/deployment/util"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -49,13 +48,13 @@ func rollout(before int32) (time.Duration, bool) {
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "deployment"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template("second"),
+			Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template("second"),
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 		},
 	}
 	old := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name + "-first", UID: "set", Labels: labels},
-		Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](1), Selector: d.Spec.Selector, Template: template("first")},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: d.Spec.Selector, Template: template("first")},
 	}
 	deploymentutil.SetReplicasAnnotations(old, before, before)
 

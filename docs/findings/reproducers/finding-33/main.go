@@ -21,7 +21,6 @@ import (
 	"k8s.io/kubernetes/pkg/apis/policy"
 	"k8s.io/kubernetes/pkg/controller/disruption"
 	"k8s.io/kubernetes/pkg/registry/core/pod/storage"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
@@ -61,7 +60,7 @@ func evicted(pods storage.PodStorage, client *fake.Clientset, space string, chan
 	ctx := genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), space), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
 	budgets := client.PolicyV1().PodDisruptionBudgets(space)
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{
-		MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: pod(space, last).Labels},
+		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: pod(space, last).Labels},
 	}}
 	rig.Create(budgets, budget)
 	for _, name := range []string{last, other} {

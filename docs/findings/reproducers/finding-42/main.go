@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/kubernetes/pkg/controller/namespace"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
@@ -43,14 +42,14 @@ type variant struct {
 
 var variants = []variant{
 	{space: "without-limit-per-index", spec: func(*batchv1.JobSpec) {}},
-	{space: "with-limit-per-index", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }, shows: true},
+	{space: "with-limit-per-index", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) }, shows: true},
 	{space: "replaced-once-failed", spec: func(s *batchv1.JobSpec) {
-		s.BackoffLimitPerIndex, s.PodReplacementPolicy = ptr.To[int32](1), ptr.To(batchv1.Failed)
+		s.BackoffLimitPerIndex, s.PodReplacementPolicy = new(int32(1)), new(batchv1.Failed)
 	}, shows: true},
 	{space: "past-its-deadline", spec: func(s *batchv1.JobSpec) {
-		s.BackoffLimitPerIndex, s.ActiveDeadlineSeconds = ptr.To[int32](1), ptr.To[int64](30)
+		s.BackoffLimitPerIndex, s.ActiveDeadlineSeconds = new(int32(1)), new(int64(30))
 	}, shows: true},
-	{space: "suspended", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](1) }, then: suspend, shows: true},
+	{space: "suspended", spec: func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) }, then: suspend, shows: true},
 }
 
 func main() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -42,7 +41,7 @@ var variants = []variant{
 	{
 		name: "evicted-pod-fails", completions: 1,
 		spec: func(s *batchv1.JobSpec) {
-			s.BackoffLimit, s.PodReplacementPolicy = ptr.To[int32](0), ptr.To(batchv1.Failed)
+			s.BackoffLimit, s.PodReplacementPolicy = new(int32(0)), new(batchv1.Failed)
 		},
 		before: func(c *jobs.Cluster, job string) { c.Evict(job, "0") }, // it takes a while to fail
 		change: `{}`,

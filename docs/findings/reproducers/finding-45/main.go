@@ -12,7 +12,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/crons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -35,7 +34,7 @@ const failover = 15 * time.Second
 
 var (
 	forbid, replace = batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent
-	deadline        = ptr.To[int64](10)
+	deadline        = new(int64(10))
 )
 
 var variants = []variant{
@@ -96,7 +95,7 @@ func (m *mortal) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := m.RoundTripper.RoundTrip(request)
 	if resource == "status" || resource == "jobs" && request.Method == http.MethodPost && !m.written {
-		m.since.CompareAndSwap(nil, ptr.To(time.Now()))
+		m.since.CompareAndSwap(nil, new(time.Now()))
 	}
 	return response, err
 }

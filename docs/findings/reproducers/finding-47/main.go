@@ -23,7 +23,7 @@ func main() {
 // finishes evicts a pod that exits with 0 once its index has failed, and then has the pod of index 1 exit with 0, and then that of index 2 if it still runs. It
 // reports whether the Job finishes.
 func finishes(c *jobs.Cluster, job string) bool {
-	c.Create(job, 3, func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr.To[int32](0) })
+	c.Create(job, 3, func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(0)) })
 	c.Evict(job, "0")
 	c.Until(job, func(j *batchv1.Job) bool { return ptr.Deref(j.Status.FailedIndexes, "") == "0" })
 	c.End(job, 0, "0")

@@ -12,7 +12,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/crons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -49,8 +48,8 @@ func variants() []variant {
 		{space: "two-missed-sooner", spec: batchv1.CronJobSpec{Schedule: at(1, 2)}, end: soon},
 		{space: "one-missed", spec: batchv1.CronJobSpec{Schedule: at(2)}, end: late},
 		{space: "two-missed", spec: batchv1.CronJobSpec{Schedule: at(1, 2)}, end: late, shows: true},
-		{space: "suspended-one-missed", spec: batchv1.CronJobSpec{Schedule: at(2), Suspend: ptr.To(true)}, end: late},
-		{space: "suspended-two-missed", spec: batchv1.CronJobSpec{Schedule: at(1, 2), Suspend: ptr.To(true)}, end: late, shows: true},
+		{space: "suspended-one-missed", spec: batchv1.CronJobSpec{Schedule: at(2), Suspend: new(true)}, end: late},
+		{space: "suspended-two-missed", spec: batchv1.CronJobSpec{Schedule: at(1, 2), Suspend: new(true)}, end: late, shows: true},
 		{space: "forbid-one-missed", spec: batchv1.CronJobSpec{Schedule: at(0, 2), ConcurrencyPolicy: forbid}, end: late},
 		{space: "forbid-two-missed", spec: batchv1.CronJobSpec{Schedule: at(0, 1, 2), ConcurrencyPolicy: forbid}, end: late, shows: true},
 	}
@@ -85,7 +84,7 @@ func (v variant) run(c *crons.Cluster) bool {
 	client := c.Client.BatchV1().CronJobs(v.space)
 	cron := c.Create(v.space, v.spec)
 	if !v.last.IsZero() {
-		cron.Status.LastScheduleTime = ptr.To(metav1.NewTime(v.last))
+		cron.Status.LastScheduleTime = new(metav1.NewTime(v.last))
 		rig.Value(client.UpdateStatus(ctx, cron, metav1.UpdateOptions{}))
 	}
 	how, begin := "the controller is back", func() { c.Control(ctx, v.space, nil) }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -97,7 +96,7 @@ func (v variant) run() bool {
 
 // create creates the DaemonSet under its name, with a UID and an image of its own.
 func create(client *fake.Clientset, image string, selector map[string]string) {
-	set := daemons.Set(image, appsv1.RollingUpdateDaemonSet{MaxSurge: ptr.To(intstr.FromInt32(0)), MaxUnavailable: ptr.To(intstr.FromInt32(1))})
+	set := daemons.Set(image, appsv1.RollingUpdateDaemonSet{MaxSurge: new(intstr.FromInt32(0)), MaxUnavailable: new(intstr.FromInt32(1))})
 	set.UID, set.Generation, set.Spec.Template.Spec.NodeSelector = types.UID(image), 1, selector
 	rig.Create(client.AppsV1().DaemonSets(daemons.Space), set)
 }

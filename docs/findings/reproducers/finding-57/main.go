@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -107,7 +106,7 @@ func create(client *fake.Clientset, i int, uid types.UID, node string) {
 	rig.Create(client.CoreV1().Pods(space), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name(i), UID: uid},
 		Spec: corev1.PodSpec{NodeName: node, Tolerations: []corev1.Toleration{
-			{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(int64(tolerates.Seconds()))},
+			{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(tolerates.Seconds()))},
 		}},
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -99,7 +98,7 @@ func start(etcd, prefix string) *cluster {
 	bound := rig.Create(c.CoreV1().PersistentVolumeClaims(space), &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: claim, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}, VolumeName: volume, StorageClassName: ptr.To(""),
+			AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}, VolumeName: volume, StorageClassName: new(""),
 		},
 	})
 	rig.Create(c.CoreV1().PersistentVolumes(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: corev1.PersistentVolumeSpec{

@@ -19,7 +19,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
 	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
@@ -88,7 +87,7 @@ func control(client kubernetes.Interface) {
 // stays creates a StatefulSet, scales it down, deletes it or a pod of it, and reports whether anything stays that is being deleted. Then it tries what may help.
 func (v variant) stays(client kubernetes.Interface) bool {
 	sets, pods := client.AppsV1().StatefulSets(space), client.CoreV1().Pods(space)
-	inBackground := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
+	inBackground := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 	v.create(client)
 	rig.Until(func() bool { return v.status(client).ReadyReplicas == replicas })
 	if !v.whole {
@@ -129,10 +128,10 @@ func (v variant) status(client kubernetes.Interface) appsv1.StatefulSetStatus {
 func (v variant) create(client kubernetes.Interface) {
 	labels := map[string]string{"app": v.name}
 	rig.Create(client.AppsV1().StatefulSets(space), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: appsv1.StatefulSetSpec{
-		Replicas: ptr.To[int32](replicas), Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Replicas: new(int32(replicas)), Selector: &metav1.LabelSelector{MatchLabels: labels},
 		PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: v.scaled, WhenDeleted: v.removed},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
-			NodeName: "node", TerminationGracePeriodSeconds: ptr.To[int64](grace), Containers: []corev1.Container{{Name: "c", Image: "image"}},
+			NodeName: "node", TerminationGracePeriodSeconds: new(int64(grace)), Containers: []corev1.Container{{Name: "c", Image: "image"}},
 		}},
 		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},

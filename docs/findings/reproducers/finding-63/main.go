@@ -26,7 +26,6 @@ import (
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
 	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
 	"k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
@@ -186,7 +185,7 @@ func (v variant) create(client kubernetes.Interface) {
 	classes, labels := map[string]string{data: late, scratch: late, v.claim: v.class}, map[string]string{"app": "web"}
 	spec := func(claim string) corev1.PersistentVolumeClaimSpec {
 		return corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: ptr.To(classes[claim]),
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(classes[claim]),
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
@@ -100,7 +99,7 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 	restart("before")
 	rig.Must(all.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &v.policy}))
 	restart("after")
-	rig.Must(client.CoreV1().Pods(v.space).Delete(ctx, "a-0", metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+	rig.Must(client.CoreV1().Pods(v.space).Delete(ctx, "a-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	v.run(client, 2)
 	if v.follows(client, "the pod was replaced") {
 		return false

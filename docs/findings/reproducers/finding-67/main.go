@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
@@ -80,7 +79,7 @@ func main() {
 	each(func(v variant) { v.adopt(before) })
 	time.Sleep(idle)
 
-	orphan := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)}
+	orphan := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}
 	each(func(v variant) { rig.Must(client.BatchV1().Jobs(space).Delete(ctx, v.name, orphan)) })
 	rig.Until(func() bool {
 		return len(rig.Value(client.BatchV1().Jobs(space).List(ctx, metav1.ListOptions{})).Items) == 0
@@ -166,7 +165,7 @@ func (v variant) adopt(now moment) {
 	spec.Template.Labels = labels
 	switch v.adopter {
 	case "Job":
-		spec.Selector, spec.ManualSelector = selector, ptr.To(true)
+		spec.Selector, spec.ManualSelector = selector, new(true)
 		rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: meta, Spec: spec})
 	case "ReplicaSet":
 		switch now {

@@ -30,7 +30,6 @@ import (
 	daemonutil "k8s.io/kubernetes/pkg/controller/daemon/util"
 	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -197,7 +196,7 @@ func (v variant) control(config *rest.Config, space string, sent *requests) {
 		run = rig.Value(daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, backoff)).Run
 	case "job":
 		template.Spec = spec(corev1.RestartPolicyNever)
-		rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Selector: selector, ManualSelector: ptr.To(true), Template: template}})
+		rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Selector: selector, ManualSelector: new(true), Template: template}})
 		run = rig.Value(job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)).Run
 	}
 	factory.Start(ctx.Done())

@@ -23,7 +23,6 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	configmaps "k8s.io/kubernetes/pkg/registry/core/configmap/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
@@ -206,7 +205,7 @@ func (v variant) object(finalizers ...string) runtime.Object {
 	}
 	sent := &corev1.Pod{
 		ObjectMeta: header,
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: ptr.To[int64](grace)},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: new(int64(grace))},
 	}
 	if v.succeeded || len(finalizers) > 0 {
 		sent.Spec.NodeName = "node"

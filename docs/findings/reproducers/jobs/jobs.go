@@ -75,7 +75,7 @@ func ControlWith(ctx context.Context, client kubernetes.Interface, workers int) 
 // Spec returns that of an Indexed Job, as many of whose pods run in parallel as it has completions, and take some seconds to fail after their deletion.
 func Spec(completions int32, grace int64) batchv1.JobSpec {
 	return batchv1.JobSpec{
-		CompletionMode: ptr.To(batchv1.IndexedCompletion), Completions: &completions, Parallelism: &completions,
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: &completions, Parallelism: &completions,
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: &grace,
 		}},

@@ -23,7 +23,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -162,7 +161,7 @@ func (c *Cluster) Create(partition int32, image string) {
 	rig.Create(c.client.AppsV1().StatefulSets(space), &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, Generation: 1},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: ptr.To[int32](Replicas), Selector: &metav1.LabelSelector{MatchLabels: labels}, RevisionHistoryLimit: ptr.To[int32](10),
+			Replicas: new(int32(Replicas)), Selector: &metav1.LabelSelector{MatchLabels: labels}, RevisionHistoryLimit: new(int32(10)),
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}}},
 			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
 				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},

@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	clientrest "k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -51,7 +50,7 @@ func Custom(over Options, servers int, received func()) *clientrest.Config {
 // Define creates the definition of the resource "things" in version 1 of a group, and returns how long it takes until that is established.
 func Define(client clientset.Interface, group string) time.Duration {
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}}
+	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}}
 	created := rig.Create(definitions, &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "things." + group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{

@@ -11,7 +11,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
@@ -34,7 +33,7 @@ func main() {
 	config := server.Start("no custom resources")
 	client := kubernetes.NewForConfigOrDie(config)
 	c := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: provisioner.Name}
-	c.ReclaimPolicy, c.VolumeBindingMode = ptr.To(corev1.PersistentVolumeReclaimDelete), ptr.To(storagev1.VolumeBindingImmediate)
+	c.ReclaimPolicy, c.VolumeBindingMode = new(corev1.PersistentVolumeReclaimDelete), new(storagev1.VolumeBindingImmediate)
 	rig.Until(func() bool {
 		_, err := client.StorageV1().StorageClasses().Create(ctx, c, metav1.CreateOptions{})
 		return err == nil
@@ -56,7 +55,7 @@ func claim(client kubernetes.Interface, name string) {
 	claims, volumes := client.CoreV1().PersistentVolumeClaims(server.Namespace), client.CoreV1().PersistentVolumes()
 	one := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	one.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": provisioner.Name} // as the PersistentVolume controller sets it
-	one.Spec.StorageClassName = ptr.To(class)
+	one.Spec.StorageClassName = new(class)
 	one = rig.Create(claims, one)
 	volume := "pvc-" + string(one.UID)
 	time.Sleep(creation / 2)

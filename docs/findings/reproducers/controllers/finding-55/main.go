@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/utils/ptr"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/leaderworkersets"
@@ -54,7 +53,7 @@ func stops(c *leaderworkersets.Cluster, name string, after time.Duration) bool {
 	updated := ends(c, name, "update", func(s lwsv1.LeaderWorkerSetStatus) bool {
 		return s.UpdatedReplicas == replicas && c.Leaders(name, key) == replicas
 	})
-	c.Change(name, func(spec *lwsv1.LeaderWorkerSetSpec) { spec.Replicas = ptr.To[int32](0) })
+	c.Change(name, func(spec *lwsv1.LeaderWorkerSetSpec) { spec.Replicas = new(int32(0)) })
 	scaled := ends(c, name, "scale to 0", func(s lwsv1.LeaderWorkerSetStatus) bool { return s.Replicas == 0 && s.ReadyReplicas == 0 })
 	return !created || !updated || !scaled
 }

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/retry"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	lwsv1 "sigs.k8s.io/lws/api/leaderworkerset/v1"
@@ -79,10 +78,10 @@ func Key(name string) client.ObjectKey {
 // Create creates a set with the defaults of the webhook.
 func (c *Cluster) Create(name string, image string, replicas, size, partition int32) {
 	set := &lwsv1.LeaderWorkerSet{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace, Name: name}}
-	set.Spec.Replicas = ptr.To(replicas)
-	set.Spec.LeaderWorkerTemplate.Size = ptr.To(size)
+	set.Spec.Replicas = new(replicas)
+	set.Spec.LeaderWorkerTemplate.Size = new(size)
 	set.Spec.LeaderWorkerTemplate.WorkerTemplate.Spec.Containers = []corev1.Container{{Name: "c", Image: image}}
-	set.Spec.RolloutStrategy.RollingUpdateConfiguration = &lwsv1.RollingUpdateConfiguration{MaxUnavailable: intstr.FromInt32(1), Partition: ptr.To(partition)}
+	set.Spec.RolloutStrategy.RollingUpdateConfiguration = &lwsv1.RollingUpdateConfiguration{MaxUnavailable: intstr.FromInt32(1), Partition: new(partition)}
 	set.Spec.StartupPolicy = lwsv1.LeaderCreatedStartupPolicy
 	rig.Must((&webhooks.LeaderWorkerSetWebhook{}).Default(ctx, set))
 	rig.Must(c.Client.Create(ctx, set))
