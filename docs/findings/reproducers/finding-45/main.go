@@ -57,7 +57,7 @@ func (v variant) run(c *crons.Cluster) (most int) {
 	c.Create(v.space, batchv1.CronJobSpec{Schedule: "* * * * *", ConcurrencyPolicy: v.policy, StartingDeadlineSeconds: v.deadline})
 	first, kill := context.WithCancel(context.Background())
 	defer kill()
-	c.Control(first, v.space, func(next http.RoundTripper) http.RoundTripper { return &mortal{RoundTripper: next, variant: v} })
+	c.Control(first, v.space, rig.Wrap(v.loses()))
 	job, how := c.Started(v.space), fmt.Sprintf("cannot write the status for %v", v.away)
 	if !v.alive {
 		kill()
@@ -81,21 +81,18 @@ func (v variant) run(c *crons.Cluster) (most int) {
 	return most
 }
 
-// mortal is the connection of the controller that is lost.
-type mortal struct {
-	http.RoundTripper
-	variant
-	since atomic.Pointer[time.Time]
-}
-
-func (m *mortal) RoundTrip(request *http.Request) (*http.Response, error) {
-	resource := path.Base(request.URL.Path)
-	if since := m.since.Load(); since != nil && (!m.alive || resource == "status" && time.Since(*since) < m.away) {
-		return nil, errors.New("connection refused")
+// loses returns how the controller sends requests, and loses its connection.
+func (v variant) loses() func(http.RoundTripper, *http.Request) (*http.Response, error) {
+	var lost atomic.Pointer[time.Time]
+	return func(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
+		resource := path.Base(request.URL.Path)
+		if since := lost.Load(); since != nil && (!v.alive || resource == "status" && time.Since(*since) < v.away) {
+			return nil, errors.New("connection refused")
+		}
+		response, err := inner.RoundTrip(request)
+		if resource == "status" || resource == "jobs" && request.Method == http.MethodPost && !v.written {
+			lost.CompareAndSwap(nil, new(time.Now()))
+		}
+		return response, err
 	}
-	response, err := m.RoundTripper.RoundTrip(request)
-	if resource == "status" || resource == "jobs" && request.Method == http.MethodPost && !m.written {
-		m.since.CompareAndSwap(nil, new(time.Now()))
-	}
-	return response, err
 }

@@ -67,16 +67,15 @@ func main() {
 	rig.Verdict(shown, rounds*(len(delayed)-1), "a leader releases the lease of its successor, and two candidates lead at once,")
 }
 
-// round has three candidates for one lease: a, b and c. It is the http.RoundTripper of a.
+// round has three candidates for one lease: a, b and c.
 type round struct {
 	name, delayed string
-	http.RoundTripper
-	failing   atomic.Bool // the renewals of a fail
-	requests  int         // of a, since then
-	succeeded atomic.Bool // b or c has acquired the lease
-	stolen    bool        // a has released the lease of b or c
-	both      time.Duration
-	story     string
+	failing       atomic.Bool // the renewals of a fail
+	requests      int         // of a, since then
+	succeeded     atomic.Bool // b or c has acquired the lease
+	stolen        bool        // a has released the lease of b or c
+	both          time.Duration
+	story         string
 
 	mu    sync.Mutex
 	leads map[string]*span
@@ -118,7 +117,7 @@ func (r *round) run() {
 func (r *round) candidate(name string) {
 	config := rest.CopyConfig(config)
 	if name == "a" {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { r.RoundTripper = next; return r })
+		config.Wrap(rig.Wrap(r.send))
 	}
 	lock := rig.Value(resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, space, r.name, resourcelock.ResourceLockConfig{Identity: name}, config, deadline))
 	elector := rig.Value(leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -140,11 +139,11 @@ func (r *round) candidate(name string) {
 	elector.Run(ctx)
 }
 
-// RoundTrip sends a request of a. Once a is to fail, its renewal, a write and a read, is not sent. What follows is the release, some of whose requests are delayed until
+// send sends a request of a. Once a is to fail, its renewal, a write and a read, is not sent. What follows is the release, some of whose requests are delayed until
 // there is a successor, but not until they time out after 5s.
-func (r *round) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *round) send(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
 	if !r.failing.Load() {
-		return r.RoundTripper.RoundTrip(request)
+		return inner.RoundTrip(request)
 	}
 	if r.requests++; r.requests <= 2 {
 		<-request.Context().Done()
@@ -155,7 +154,7 @@ func (r *round) RoundTrip(request *http.Request) (*http.Response, error) {
 		_, late = rig.Wait(time.Millisecond, deadline*2/5, r.succeeded.Load)
 		time.Sleep(retry / 5) // a successor renews its lease at once, and then every 2s
 	}
-	response, err := r.RoundTripper.RoundTrip(request)
+	response, err := inner.RoundTrip(request)
 	r.stolen = r.stolen || late && request.Method == http.MethodPut && err == nil && response.StatusCode == http.StatusOK
 	return response, err
 }

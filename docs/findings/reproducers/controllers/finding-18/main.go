@@ -20,23 +20,19 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// overloaded is an API server that rejects a number of updates of certificates.
-type overloaded struct {
-	http.RoundTripper
-	refusals *atomic.Int64
-}
+// refusals is how many updates of certificates an overloaded API server rejects.
+var refusals atomic.Int64
 
-func (o overloaded) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/certificates/") && o.refusals.Add(-1) >= 0 {
+func overloaded(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/certificates/") && refusals.Add(-1) >= 0 {
 		body := io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}`))
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: request}, nil
 	}
-	return o.RoundTripper.RoundTrip(request)
+	return inner.RoundTrip(request)
 }
 
 func main() {
-	var refusals atomic.Int64
-	client := versioned.NewForConfigOrDie(certmanager.Start(func(next http.RoundTripper) http.RoundTripper { return overloaded{next, &refusals} }))
+	client := versioned.NewForConfigOrDie(certmanager.Start(rig.Wrap(overloaded)))
 	counted := failOnce(client, "at-once", func() {})
 	fmt.Printf("one request of a certificate fails: failed attempts counted: %d\n", counted)
 	counted = failOnce(client, "later", func() { refusals.Store(5) })

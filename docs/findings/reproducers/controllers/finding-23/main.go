@@ -15,8 +15,7 @@ import (
 )
 
 func main() {
-	wrap := func(next http.RoundTripper) http.RoundTripper { return &lossy{next: next} }
-	client := snapshots.Start(transport.Wrappers(wrap, snapshots.Late(200*time.Millisecond)), nil, &snapshots.Storage{})
+	client := snapshots.Start(transport.Wrappers(rig.Wrap(lossy), snapshots.Late(200*time.Millisecond)), nil, &snapshots.Storage{})
 	snapshot := snapshots.Create(client, "snapshot")
 	rig.Until(func() bool {
 		content := snapshots.Content(client, snapshot)
@@ -26,15 +25,12 @@ func main() {
 	rig.VerdictOfOne(!snapshots.Ready(client, "snapshot"), "a VolumeSnapshot is not ready, 60s after its content was,")
 }
 
-// lossy loses the response to the first creation of a content.
-type lossy struct {
-	next http.RoundTripper
-	lost atomic.Bool
-}
+var lost atomic.Bool
 
-func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := l.next.RoundTrip(request)
-	if err == nil && request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/volumesnapshotcontents") && l.lost.CompareAndSwap(false, true) {
+// lossy loses the response to the first creation of a content.
+func lossy(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
+	response, err := inner.RoundTrip(request)
+	if err == nil && request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/volumesnapshotcontents") && lost.CompareAndSwap(false, true) {
 		response.Body.Close()
 		return nil, errors.New("the connection was lost")
 	}
