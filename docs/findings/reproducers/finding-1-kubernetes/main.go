@@ -80,8 +80,7 @@ func one(address string, etcd *clientv3.Client, outage time.Duration) (int64, bo
 	time.Sleep(time.Until(began.Add(outage)))
 	apiserver.Broken.Store(false)
 	time.Sleep(5 * time.Second)
-	lost, err := staleList(ctx, apiserver, etcd)
-	rig.Must(err)
+	lost := rig.Value(staleList(ctx, apiserver, etcd))
 	cancel()
 	clients.Wait()
 	return stale.Load(), lost

@@ -32,8 +32,7 @@ func main() {
 		cancelWatches(*rounds)
 		return
 	}
-	self, err := os.Executable()
-	rig.Must(err)
+	self := rig.Value(os.Executable())
 	child := exec.Command(self, os.Args[1:]...)
 	child.Env = append(os.Environ(), inChild+"=1")
 	began := time.Now()
@@ -57,8 +56,7 @@ func firstLines(text string, n int) string {
 
 func cancelWatches(rounds int) {
 	runtime.GOMAXPROCS(2)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	rig.Must(err)
+	listener := rig.Value(net.Listen("tcp", "127.0.0.1:0"))
 	server := grpc.NewServer()
 	pb.RegisterWatchServer(server, etcd{})
 	go func() { rig.Must(server.Serve(listener)) }()

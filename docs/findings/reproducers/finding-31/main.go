@@ -39,13 +39,8 @@ func main() {
 }
 
 // pending counts the rounds in which the preemptor is not scheduled. The victim's binding returns the given error.
-func pending(binding error) (count int) {
-	for range rounds {
-		if !isPlaced(binding) {
-			count++
-		}
-	}
-	return count
+func pending(binding error) int {
+	return rig.Count(rounds, func(int) bool { return !isPlaced(binding) })
 }
 
 // isPlaced makes the scheduler bind a pod that fills the only node, meanwhile creates a pod of a higher priority, and reports whether that is scheduled. The

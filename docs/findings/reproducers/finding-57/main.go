@@ -56,15 +56,9 @@ func (v variant) run() (evicted int) {
 	watches := make(chan *watch.RaceFreeFakeWatcher, 2) // the second is that after the interruption
 	client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
 		changes := rig.Value(client.Tracker().Watch(corev1.SchemeGroupVersion.WithResource("pods"), space))
-		relayed := watch.NewRaceFreeFake()
-		watches <- relayed
-		go func() {
-			for change := range changes.ResultChan() {
-				rig.Until(func() bool { return !stalled.Load() })
-				relayed.Action(change.Type, change.Object)
-			}
-		}()
-		return true, relayed, nil
+		forwarded := rig.Forward(changes, func() { rig.Until(func() bool { return !stalled.Load() }) })
+		watches <- forwarded
+		return true, forwarded, nil
 	})
 	pods := client.CoreV1().Pods(space)
 	for i := range count {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Value is like Must, and returns the result that comes without an error.
@@ -19,6 +21,29 @@ func Create[O any](client interface {
 	Create(context.Context, O, metav1.CreateOptions) (O, error)
 }, object O) O {
 	return Value(client.Create(context.Background(), object, metav1.CreateOptions{}))
+}
+
+// Patch merges a patch into an object or a subresource of it.
+func Patch[O any](client interface {
+	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (O, error)
+}, name, patch string, subresources ...string) {
+	Value(client.Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...))
+}
+
+// Gone reports whether there is no object of a name.
+func Gone[O any](client interface {
+	Get(context.Context, string, metav1.GetOptions) (O, error)
+}, name string) bool {
+	_, err := client.Get(context.Background(), name, metav1.GetOptions{})
+	return !Found(err)
+}
+
+// Found reports whether a request has found its object. Any other error ends the process as Must does.
+func Found(err error) bool {
+	if !apierrors.IsNotFound(err) {
+		Must(err)
+	}
+	return err == nil
 }
 
 // Await is like Wait, for what must be met: otherwise, it ends the process as Must does, and says so.

@@ -28,3 +28,13 @@ func Variants[V any](what string, all []V, run func(V) (name string, shows, seen
 	}
 	Verdict(count, rounds, what)
 }
+
+// Count runs rounds one after the other, and counts those in which the bug is seen.
+func Count(rounds int, round func(i int) (seen bool)) (count int) {
+	for i := range rounds {
+		if round(i) {
+			count++
+		}
+	}
+	return count
+}

@@ -21,11 +21,6 @@ func main() {
 		snapshots.Create(client, fmt.Sprintf("snapshot-%d", i))
 	}
 	time.Sleep(time.Minute)
-	waiting := 0
-	for i := range rounds {
-		if !snapshots.Ready(client, fmt.Sprintf("snapshot-%d", i)) {
-			waiting++
-		}
-	}
+	waiting := rig.Count(rounds, func(i int) bool { return !snapshots.Ready(client, fmt.Sprintf("snapshot-%d", i)) })
 	rig.Verdict(waiting, rounds, "a snapshot is not ready 60s after its creation, which is not retried,")
 }

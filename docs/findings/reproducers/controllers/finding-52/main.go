@@ -7,7 +7,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,14 +34,9 @@ func main() {
 }
 
 // run runs the controller with a watch that is late, and counts the rounds in which it deletes the second JobSet.
-func run(config *rest.Config, c client.Client, name string, late time.Duration) (deleted int) {
+func run(config *rest.Config, c client.Client, name string, late time.Duration) int {
 	defer jobsets.Run(config, "jobsets", late)()
-	for i := range rounds {
-		if round(c, fmt.Sprintf("%s-%d", name, i)) {
-			deleted++
-		}
-	}
-	return deleted
+	return rig.Count(rounds, func(i int) bool { return round(c, fmt.Sprintf("%s-%d", name, i)) })
 }
 
 // round lets a JobSet with a TTL finish, deletes it shortly before it expires, and creates another one of that name, without a TTL. It
@@ -66,8 +60,5 @@ func round(c client.Client, name string) bool {
 	time.Sleep(early + late + time.Second)
 	now := &api.JobSet{}
 	err := c.Get(ctx, client.ObjectKeyFromObject(second), now)
-	if !apierrors.IsNotFound(err) {
-		rig.Must(err)
-	}
-	return err != nil || now.UID != second.UID || now.DeletionTimestamp != nil
+	return !rig.Found(err) || now.UID != second.UID || now.DeletionTimestamp != nil
 }

@@ -39,11 +39,7 @@ func main() {
 
 // count runs rounds and returns how many of them have a mixed group.
 func count(what string, rounds int, mixed func(name string) bool) (seen int) {
-	for i := range rounds {
-		if mixed(fmt.Sprint(i)) {
-			seen++
-		}
-	}
+	seen = rig.Count(rounds, func(i int) bool { return mixed(fmt.Sprint(i)) })
 	fmt.Printf("%s: a mixed group in %d of %d rounds\n", what, seen, rounds)
 	return seen
 }

@@ -31,14 +31,8 @@ func main() {
 }
 
 // run returns how many sets are wrong. The status of their StatefulSets follows their pods after a while.
-func run(c *leaderworkersets.Cluster, prefix string, after time.Duration) (seen int) {
-	for i := range rounds {
-		name := fmt.Sprintf("%s-%d", prefix, i)
-		if stops(c, name, after) {
-			seen++
-		}
-	}
-	return seen
+func run(c *leaderworkersets.Cluster, prefix string, after time.Duration) int {
+	return rig.Count(rounds, func(i int) bool { return stops(c, fmt.Sprintf("%s-%d", prefix, i), after) })
 }
 
 // stops updates a set and scales it to nothing, and reports whether one of them does not end.

@@ -55,8 +55,7 @@ func Run(config *rest.Config, resource string, late time.Duration) (stop func())
 	// As in the release, but whoever stops does not keep others waiting until the lease has expired.
 	options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "6d4f6a47.jobset.x-k8s.io", apiserver.Namespace
 	options.LeaderElectionReleaseOnCancel = true
-	manager, err := ctrl.NewManager(apiserver.Away(config, apiserver.Late(resource, late)), options)
-	rig.Must(err)
+	manager := rig.Value(ctrl.NewManager(apiserver.Away(config, apiserver.Late(resource, late)), options))
 	replica, cancel := context.WithCancel(ctx)
 	rig.Must(controllers.SetupJobSetIndexes(replica, manager.GetFieldIndexer()))
 	rig.Must(controllers.SetupPodIndexes(replica, manager.GetFieldIndexer()))

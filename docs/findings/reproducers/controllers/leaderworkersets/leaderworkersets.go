@@ -59,8 +59,7 @@ func Start(wrap transport.WrapperFunc) *Cluster {
 		return &split{cached, c.revisions}, err
 	}}
 	options.Metrics.BindAddress = "0"
-	manager, err := ctrl.NewManager(wrapped, options)
-	rig.Must(err)
+	manager := rig.Value(ctrl.NewManager(wrapped, options))
 	both := manager.GetClient()
 	rig.Must(controllers.SetupIndexes(manager.GetFieldIndexer()))
 	rig.Must(controllers.NewLeaderWorkerSetReconciler(both, scheme, manager.GetEventRecorder("leaderworkerset")).SetupWithManager(manager))

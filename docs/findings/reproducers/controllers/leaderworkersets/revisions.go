@@ -66,23 +66,23 @@ type split struct {
 	revisions *revisions
 }
 
-func (s *split) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
-	if _, ok := object.(*appsv1.ControllerRevision); ok {
-		return s.revisions.Create(ctx, object, options...)
+// of returns the client for an object or a list.
+func (s *split) of(o runtime.Object) client.Client {
+	switch o.(type) {
+	case *appsv1.ControllerRevision, *appsv1.ControllerRevisionList:
+		return s.revisions
 	}
-	return s.Client.Create(ctx, object, options...)
+	return s.Client
+}
+
+func (s *split) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	return s.of(object).Create(ctx, object, options...)
 }
 
 func (s *split) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	if _, ok := list.(*appsv1.ControllerRevisionList); ok {
-		return s.revisions.List(ctx, list, options...)
-	}
-	return s.Client.List(ctx, list, options...)
+	return s.of(list).List(ctx, list, options...)
 }
 
 func (s *split) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
-	if _, ok := object.(*appsv1.ControllerRevision); ok {
-		return s.revisions.Delete(ctx, object, options...)
-	}
-	return s.Client.Delete(ctx, object, options...)
+	return s.of(object).Delete(ctx, object, options...)
 }

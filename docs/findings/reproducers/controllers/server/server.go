@@ -63,16 +63,14 @@ func Source(function any) string {
 func define(client dynamic.Interface, folder string) {
 	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	definitions := client.Resource(resource)
-	manifests, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	rig.Must(err)
-	for _, path := range manifests {
-		manifest, err := os.ReadFile(path)
-		rig.Must(err)
+	for _, path := range rig.Value(filepath.Glob(filepath.Join(folder, "*.yaml"))) {
+		manifest := rig.Value(os.ReadFile(path))
 		definition := &unstructured.Unstructured{}
 		rig.Must(yaml.Unmarshal([]byte(strings.TrimPrefix(string(manifest), "---\n")), &definition.Object))
 		if definition.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
+		var err error
 		rig.Until(func() bool {
 			_, err = definitions.Create(context.Background(), definition, metav1.CreateOptions{})
 			return err == nil
