@@ -3,18 +3,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/registry/core/configmap/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -27,20 +23,13 @@ const (
 	name     = "name"
 )
 
-var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "configmaps"})
+var ctx = store.Request("ns", "configmaps")
 
 func main() {
 	maps := rig.Value(storage.NewREST(store.Options{Etcd: rig.StartEtcd()}))
-	newer, other := 0, 0
-	for range rounds {
-		if deletesNewer(maps) {
-			newer++
-		}
-		if deletesOther(maps) {
-			other++
-		}
-	}
+	newer := rig.Count(rounds, func(int) bool { return deletesNewer(maps) })
 	fmt.Printf("an update with a resourceVersion deleted a newer version in %d of %d rounds\n", newer, rounds)
+	other := rig.Count(rounds, func(int) bool { return deletesOther(maps) })
 	rig.Verdict(other, rounds, "a new object, which nobody had deleted and which had a finalizer, was gone")
 }
 
@@ -57,13 +46,13 @@ func deletesNewer(maps *storage.REST) bool {
 		_, _, updated = maps.Update(ctx, name, rest.DefaultUpdatedObjectInfo(last), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	})
 	both.Go(func() {
-		if o, err := patch(maps, func(m *core.ConfigMap) { m.Data = map[string]string{"changed": "yes"} }); err == nil && len(o.Finalizers) > 0 {
+		if o, err := store.Change(ctx, maps, name, func(m *core.ConfigMap) { m.Data = map[string]string{"changed": "yes"} }); err == nil && len(o.Finalizers) > 0 {
 			changed = o.ResourceVersion
 		}
 	})
 	both.Wait()
 	if updated != nil {
-		rig.Value(patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil }))
+		rig.Value(store.Change(ctx, maps, name, func(m *core.ConfigMap) { m.Finalizers = nil }))
 	}
 	return updated == nil && changed != ""
 }
@@ -74,34 +63,28 @@ func deletesOther(maps *storage.REST) bool {
 	var all sync.WaitGroup
 	for range patchers { // the first, and retries by clients that have had no response
 		all.Go(func() {
-			_, err := patch(maps, func(m *core.ConfigMap) {
+			_, err := store.Change(ctx, maps, name, func(m *core.ConfigMap) {
 				if m.DeletionTimestamp != nil {
 					m.Finalizers = nil
 				}
 			})
-			if !apierrors.IsNotFound(err) {
-				rig.Must(err)
-			}
+			rig.Found(err)
 		})
 	}
 	create(maps)
 	all.Wait()
-	_, err := maps.Get(ctx, name, &metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if store.Gone(ctx, maps, name) {
 		return true
 	}
-	rig.Must(err)
-	_, _, err = maps.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
-	rig.Must(err)
-	rig.Value(patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil }))
+	store.Delete(ctx, maps, name, &metav1.DeleteOptions{})
+	rig.Value(store.Change(ctx, maps, name, func(m *core.ConfigMap) { m.Finalizers = nil }))
 	return false
 }
 
 // leave creates an object and deletes it, so that it waits for its finalizer to be removed.
 func leave(maps *storage.REST) *core.ConfigMap {
 	create(maps)
-	_, _, err := maps.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
-	rig.Must(err)
+	store.Delete(ctx, maps, name, &metav1.DeleteOptions{})
 	o := rig.Value(maps.Get(ctx, name, &metav1.GetOptions{}))
 	return o.(*core.ConfigMap)
 }
@@ -119,18 +102,4 @@ func create(maps *storage.REST) {
 		}
 		time.Sleep(100 * time.Microsecond)
 	}
-}
-
-// patch changes an object as a PATCH request does, without a resourceVersion or UID.
-func patch(maps *storage.REST, change func(*core.ConfigMap)) (*core.ConfigMap, error) {
-	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
-		changed := existing.DeepCopyObject().(*core.ConfigMap)
-		change(changed)
-		return changed, nil
-	})
-	o, _, err := maps.Update(ctx, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return o.(*core.ConfigMap), nil
 }

@@ -8,20 +8,12 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/apis/policy"
 	"k8s.io/kubernetes/pkg/registry/core/pod/storage"
 	"k8s.io/utils/ptr"
@@ -31,12 +23,11 @@ import (
 )
 
 const (
-	name  = "web-0"
-	grace = 30 // seconds, of the pod
-	lag   = time.Second
+	name = "web-0"
+	lag  = time.Second
 )
 
-var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
+var ctx = store.Request("ns", "pods")
 
 // variant is what the cache has when the pod runs, and how the pod is deleted.
 type variant struct {
@@ -57,7 +48,7 @@ func main() {
 	version := func(running *core.Pod) metav1.DeleteOptions {
 		return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &running.ResourceVersion}}
 	}
-	explicit := func(*core.Pod) metav1.DeleteOptions { return *metav1.NewDeleteOptions(grace - 10) }
+	explicit := func(*core.Pod) metav1.DeleteOptions { return *metav1.NewDeleteOptions(store.Grace - 10) }
 	rig.Variants("a running pod is removed at once, although nobody has forced its deletion,", []variant{
 		{"the cache is current, deleted", false, false, false, remove, none},
 		{"the cache is current and had an earlier pod, deleted", false, true, false, remove, none},
@@ -74,11 +65,18 @@ func main() {
 
 // run deletes a pod that runs through an API server whose watch cache may lag, while another one did all that happened before. It reports whether the pod is gone.
 func (v variant) run(etcd string) bool {
-	held := &sync.RWMutex{}
+	var held sync.RWMutex // locked while the watch cache receives nothing
 	options := store.Options{Etcd: etcd, Prefix: "/" + v.name}
 	budgets := fake.NewClientset().PolicyV1()
-	server := rig.Value(storage.NewStorage(lagging{options, held}, nil, nil, budgets, nil))
 	other := rig.Value(storage.NewStorage(options, nil, nil, budgets, nil))
+	options.Reading = func(ctx context.Context) error {
+		if _, requested := genericrequest.NamespaceFrom(ctx); !requested { // only requests, and not the cache's own watch, have a namespace
+			held.RLock()
+			defer held.RUnlock()
+		}
+		return nil
+	}
+	server := rig.Value(storage.NewStorage(options, nil, nil, budgets, nil))
 
 	last := create(other)
 	if v.earlier {
@@ -89,8 +87,7 @@ func (v variant) run(etcd string) bool {
 		held.Lock()
 	}
 	if v.earlier {
-		_, _, err := other.Pod.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
-		rig.Must(err)
+		store.Delete(ctx, other.Pod, name, &metav1.DeleteOptions{})
 		create(other)
 	}
 	running := begin(other, core.PodRunning)
@@ -101,11 +98,10 @@ func (v variant) run(etcd string) bool {
 		held.Unlock()
 	}
 	found, err := other.Pod.Get(ctx, name, &metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if !rig.Found(err) {
 		fmt.Printf("%s: the pod is gone\n", v.name)
 		return true
 	}
-	rig.Must(err)
 	fmt.Printf("%s: the pod terminates, and has %d s for that\n", v.name, ptr.Deref(found.(*core.Pod).DeletionGracePeriodSeconds, -1))
 	return false
 }
@@ -126,16 +122,9 @@ func evict(server storage.PodStorage, options *metav1.DeleteOptions) error {
 	return err
 }
 
-// create creates a pod with the API server's defaults, as a StatefulSet does.
+// create creates a pod, as a StatefulSet does.
 func create(server storage.PodStorage) *core.Pod {
-	sent := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: new(int64(grace))},
-	}
-	legacyscheme.Scheme.Default(sent)
-	pod := &core.Pod{}
-	rig.Must(legacyscheme.Scheme.Convert(sent, pod, nil))
-	created := rig.Value(server.Pod.Create(ctx, pod, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
+	created := rig.Value(server.Pod.Create(ctx, store.Pod(name, ""), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
 	return created.(*core.Pod)
 }
 
@@ -143,14 +132,7 @@ func create(server storage.PodStorage) *core.Pod {
 func begin(server storage.PodStorage, phase core.PodPhase) *core.Pod {
 	to := &core.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Target: core.ObjectReference{Kind: "Node", Name: "node"}}
 	rig.Value(server.Binding.Create(ctx, name, to, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
-	status := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
-		pod := existing.DeepCopyObject().(*core.Pod)
-		pod.Status.Phase = phase
-		return pod, nil
-	})
-	updated, _, err := server.Status.Update(ctx, name, status, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	rig.Must(err)
-	return updated.(*core.Pod)
+	return rig.Value(store.Change(ctx, server.Status, name, func(pod *core.Pod) { pod.Status.Phase = phase }))
 }
 
 // observe waits until a server's cache has a version of the pod.
@@ -159,30 +141,4 @@ func observe(server storage.PodStorage, version *core.Pod) {
 		list, err := server.Pod.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 		return err == nil && len(list.(*core.PodList).Items) == 1 && list.(*core.PodList).Items[0].ResourceVersion == version.ResourceVersion
 	})
-}
-
-// lagging are the options of a server whose cache receives nothing while held is locked.
-type lagging struct {
-	store.Options
-	held *sync.RWMutex
-}
-
-func (l lagging) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
-	options, err := l.Options.GetRESTOptions(resource, example)
-	options.StorageConfig.Transformer = l
-	return options, err
-}
-
-// TransformFromStorage implements value.Transformer. Only requests, and not the cache's own watch, have a namespace.
-func (l lagging) TransformFromStorage(ctx context.Context, data []byte, _ value.Context) ([]byte, bool, error) {
-	if _, requested := genericrequest.NamespaceFrom(ctx); !requested {
-		l.held.RLock()
-		defer l.held.RUnlock()
-	}
-	return data, false, nil
-}
-
-// TransformToStorage implements value.Transformer.
-func (lagging) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
-	return data, nil
 }

@@ -11,13 +11,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/apis/policy"
 	"k8s.io/kubernetes/pkg/controller/disruption"
 	"k8s.io/kubernetes/pkg/registry/core/pod/storage"
@@ -57,7 +54,7 @@ func run(ctx context.Context, client *fake.Clientset) {
 // evicted creates in a namespace two ready pods and a budget with minAvailable 1 that selects them, changes one pod, and reports whether the other one is
 // evicted nevertheless.
 func evicted(pods storage.PodStorage, client *fake.Clientset, space string, change func(*corev1.Pod)) bool {
-	ctx := genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), space), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
+	ctx := store.Request(space, "pods")
 	budgets := client.PolicyV1().PodDisruptionBudgets(space)
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: pod(space, last).Labels},
@@ -91,20 +88,16 @@ func evicted(pods storage.PodStorage, client *fake.Clientset, space string, chan
 
 // pod returns a pod that runs and is ready.
 func pod(space, name string) *corev1.Pod {
-	pod := &corev1.Pod{
+	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, Labels: map[string]string{"app": "a"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}},
 		Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
-	legacyscheme.Scheme.Default(pod)
-	return pod
 }
 
 // keep creates a pod in the storage, with its status.
 func keep(ctx context.Context, pods storage.PodStorage, pod *corev1.Pod) {
-	internal := &core.Pod{}
-	rig.Must(legacyscheme.Scheme.Convert(pod, internal, nil))
+	internal := store.Internal(pod, &core.Pod{})
 	rig.Value(pods.Pod.Create(ctx, internal.DeepCopy(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
-	_, _, err := pods.Status.Update(ctx, pod.Name, rest.DefaultUpdatedObjectInfo(internal), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	rig.Must(err)
+	rig.Value(store.Change(ctx, pods.Status, pod.Name, func(kept *core.Pod) { kept.Status = internal.Status }))
 }

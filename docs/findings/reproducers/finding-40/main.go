@@ -17,7 +17,6 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset/storage"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
@@ -64,8 +63,7 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 			return err
 		})
 	}
-	_, _, err := sets.Delete(ctx, daemons.Name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
-	rig.Must(err)
+	store.Delete(ctx, sets, daemons.Name, &metav1.DeleteOptions{})
 	orphan(client)
 	time.Sleep(time.Second) // so that the pods are older than the new DaemonSet
 	adopted := daemons.Pods(client, image)[0]
@@ -78,8 +76,7 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 
 	status := rig.Value(client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{}))
 	replaced := len(daemons.Pods(client, "last"))
-	_, _, err = sets.Delete(ctx, daemons.Name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
-	rig.Must(err)
+	store.Delete(ctx, sets, daemons.Name, &metav1.DeleteOptions{})
 	fmt.Printf("pods of template generation %s, new DaemonSet of template generation %s: after %v, %d of %d pods are replaced, and the status says that %d are updated\n",
 		adopted.Labels[extensionsv1beta1.DaemonSetTemplateGenerationKey], last.Annotations[appsv1.DeprecatedTemplateGeneration], time.Since(began).Round(100*time.Millisecond),
 		replaced, nodes, status.Status.UpdatedNumberScheduled)
@@ -88,22 +85,15 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 
 // create creates the DaemonSet in the API server's storage.
 func create(sets *storage.REST, image string, annotations map[string]string) *appsv1.DaemonSet {
-	set, internal := daemons.Set(image, appsv1.RollingUpdateDaemonSet{}), &apps.DaemonSet{}
+	set := daemons.Set(image, appsv1.RollingUpdateDaemonSet{})
 	set.Annotations = annotations
-	legacyscheme.Scheme.Default(set)
-	rig.Must(legacyscheme.Scheme.Convert(set, internal, nil))
-	created := rig.Value(sets.Create(ctx, internal, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
+	created := rig.Value(sets.Create(ctx, store.Internal(set, &apps.DaemonSet{}), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
 	return external(created)
 }
 
 // update changes the image of the DaemonSet in the API server's storage.
 func update(sets *storage.REST, image string) *appsv1.DaemonSet {
-	found := rig.Value(sets.Get(ctx, daemons.Name, &metav1.GetOptions{}))
-	changed := found.DeepCopyObject().(*apps.DaemonSet)
-	changed.Spec.Template.Spec.Containers[0].Image = image
-	updated, _, err := sets.Update(ctx, daemons.Name, rest.DefaultUpdatedObjectInfo(changed), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	rig.Must(err)
-	return external(updated)
+	return external(rig.Value(store.Change(ctx, sets, daemons.Name, func(set *apps.DaemonSet) { set.Spec.Template.Spec.Containers[0].Image = image })))
 }
 
 // external returns a DaemonSet as clients of the API server see it; the fake client has other resource versions.

@@ -9,18 +9,14 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	configmaps "k8s.io/kubernetes/pkg/registry/core/configmap/storage"
 	pods "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
@@ -30,14 +26,13 @@ import (
 
 const (
 	rounds    = 100
-	grace     = 30 // seconds
 	finalizer = "example.com/last"
 	// webhook is how long admission webhooks take to validate the deletion of an object.
 	webhook = 5 * time.Millisecond
 )
 
 // ctx has what storage asks of a request of either resource.
-var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1"})
+var ctx = store.Request("ns", "")
 
 type storage struct {
 	pods    pods.PodStorage
@@ -116,15 +111,10 @@ func (s storage) round(v variant) (found string) {
 		}
 	}
 	all.Wait()
-	_, err := objects.Get(ctx, v.name, &metav1.GetOptions{})
-	if err == nil {
-		_, _, err = objects.Delete(ctx, v.name, rest.ValidateAllObjectFunc, metav1.NewDeleteOptions(0))
-		rig.Must(err)
+	if !store.Gone(ctx, objects, v.name) {
+		store.Delete(ctx, objects, v.name, metav1.NewDeleteOptions(0))
 		rig.Value(finalize(v, objects))
 		return ""
-	}
-	if !apierrors.IsNotFound(err) {
-		rig.Must(err)
 	}
 	if len(last.GetFinalizers()) > 0 && slices.Contains(removed[:], last.GetUID()) {
 		found = fmt.Sprintf("UID %s in place of %s", last.GetUID(), first.GetUID())
@@ -188,32 +178,19 @@ func recreate(v variant, objects *registry.Store) metav1.Object {
 
 // finalize sets the finalizers of an object as a PATCH does.
 func finalize(v variant, objects *registry.Store, finalizers ...string) (runtime.Object, error) {
-	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
-		changed := existing.DeepCopyObject()
-		of(changed).SetFinalizers(finalizers)
-		return changed, nil
-	})
-	o, _, err := objects.Update(ctx, v.name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	return o, err
+	return store.Change(ctx, objects, v.name, func(o runtime.Object) { of(o).SetFinalizers(finalizers) })
 }
 
 // object returns an object. A pod is on a node if it has succeeded or has a finalizer.
 func (v variant) object(finalizers ...string) runtime.Object {
-	header := metav1.ObjectMeta{Namespace: "ns", Name: v.name, Finalizers: finalizers}
 	if v.config {
-		return &core.ConfigMap{ObjectMeta: header}
+		return &core.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: v.name, Finalizers: finalizers}}
 	}
-	sent := &corev1.Pod{
-		ObjectMeta: header,
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "image"}}, TerminationGracePeriodSeconds: new(int64(grace))},
-	}
+	node := ""
 	if v.succeeded || len(finalizers) > 0 {
-		sent.Spec.NodeName = "node"
+		node = "node"
 	}
-	legacyscheme.Scheme.Default(sent)
-	pod := &core.Pod{}
-	rig.Must(legacyscheme.Scheme.Convert(sent, pod, nil))
-	return pod
+	return store.Pod(v.name, node, finalizers...)
 }
 
 func of(o runtime.Object) metav1.Object { return rig.Value(meta.Accessor(o)) }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	servicetesting "k8s.io/kubernetes/pkg/api/service/testing"
 	"k8s.io/kubernetes/pkg/apis/core"
-	_ "k8s.io/kubernetes/pkg/apis/core/install" // the scheme of Services
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator/controller"
 	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
@@ -33,7 +31,7 @@ import (
 )
 
 // Context is that of a request for Services of namespace "default".
-var Context = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), metav1.NamespaceDefault), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "services"})
+var Context = store.Request(metav1.NamespaceDefault, "services")
 
 // New returns the storage of Services with an allocator of cluster IPs. The allocator of node ports is in memory.
 func New(options store.Options, addresses ipallocator.Interface) *servicestorage.REST {
@@ -55,16 +53,7 @@ func Create(ctx context.Context, services *servicestorage.REST, name string, twe
 
 // Update changes a Service as a PATCH request does.
 func Update(services *servicestorage.REST, name string, change func(*core.Service)) (*core.Service, error) {
-	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
-		changed := existing.DeepCopyObject().(*core.Service)
-		change(changed)
-		return changed, nil
-	})
-	updated, _, err := services.Update(Context, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return updated.(*core.Service), nil
+	return store.Change(Context, services, name, change)
 }
 
 // Get returns a Service, nil if it is not stored.

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -43,7 +42,12 @@ func New(address string) *Store {
 
 	config := storagebackend.NewDefaultConfig("/registry", s.codec)
 	config.Transport.ServerList = []string{"http://" + address}
-	config.Transformer = transformer{&s.Broken}
+	config.Transformer = Reading(func(context.Context) error {
+		if s.Broken.Load() {
+			return errors.New("kms: connection refused")
+		}
+		return nil
+	})
 	resource := config.ForResource(schema.GroupResource{Resource: "configmaps"})
 	key := func(o runtime.Object) (string, error) { return storage.NamespaceKeyFunc("/configmaps/", o) }
 	one := func() runtime.Object { return &corev1.ConfigMap{} }
@@ -84,17 +88,4 @@ func revision(rv string) int64 {
 		rig.Must(fmt.Errorf("resourceVersion %q is no revision of etcd: %w", rv, err))
 	}
 	return n
-}
-
-type transformer struct{ broken *atomic.Bool }
-
-func (t transformer) TransformFromStorage(_ context.Context, data []byte, _ value.Context) ([]byte, bool, error) {
-	if t.broken.Load() {
-		return nil, false, errors.New("kms: connection refused")
-	}
-	return data, false, nil
-}
-
-func (t transformer) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
-	return data, nil
 }
