@@ -1,6 +1,6 @@
 // Package api serves namespaces, pods, Services, EndpointSlices, ServiceAccounts, nodes, PersistentVolumes and their claims, Jobs, CronJobs, ReplicaSets,
 // Deployments, StatefulSets, DaemonSets, ControllerRevisions and Leases with kube-apiserver's storage, validation and namespace admission over HTTP. It also
-// runs kube-scheduler.
+// runs kube-scheduler and controllers of kube-controller-manager.
 package api
 
 import (
@@ -54,8 +54,15 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
 )
 
-// Start runs an API server over an etcd of its own, and returns how clients connect to it.
-func Start() *clientrest.Config { return Over(store.Options{Etcd: rig.StartEtcd()}, Directly) }
+// Start runs an API server over an etcd of its own, with some namespaces, and returns how clients connect to it, and a client.
+func Start(spaces ...string) (*clientrest.Config, kubernetes.Interface) {
+	config := Over(store.Options{Etcd: rig.StartEtcd()}, Directly)
+	client := kubernetes.NewForConfigOrDie(config)
+	for _, space := range spaces {
+		Namespace(client, space)
+	}
+	return config, client
+}
 
 // Directly is for the argument through of [Over].
 func Directly(address string) string { return address }
@@ -146,6 +153,12 @@ func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 // Namespace creates a namespace.
 func Namespace(client kubernetes.Interface, name string) {
 	rig.Create(client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+// Claim returns the spec of a PersistentVolumeClaim of 1 GiB.
+func Claim(mode corev1.PersistentVolumeAccessMode) corev1.PersistentVolumeClaimSpec {
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	return corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{mode}, Resources: corev1.VolumeResourceRequirements{Requests: size}}
 }
 
 // Node returns a node with room for some pods.

@@ -32,9 +32,9 @@ type Cluster struct {
 
 // Start starts a cluster.
 func Start() *Cluster {
-	config := api.Start()
-	c := &Cluster{kubernetes.NewForConfigOrDie(config), config}
-	jobs.Control(ctx, c.Client)
+	config, client := api.Start()
+	c := &Cluster{client, config}
+	api.Control(ctx, c.Client, "", 5, api.Jobs)
 	go jobs.Kubelet(c.Client, corev1.PodFailed)
 	return c
 }

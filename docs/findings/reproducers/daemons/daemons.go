@@ -13,13 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/kubernetes/pkg/controller/daemon"
 	daemonutil "k8s.io/kubernetes/pkg/controller/daemon/util"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -85,20 +83,10 @@ func Cluster(nodes int, ready func(image string) time.Time) *fake.Clientset {
 	return client
 }
 
-// Run runs the controller until the context ends.
-func Run(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
-	apps, core := factory.Apps().V1(), factory.Core().V1()
-	controller := rig.Value(daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, flowcontrol.NewBackOff(time.Second, time.Minute)))
-	factory.Start(ctx.Done())
-	go controller.Run(ctx, 1)
-}
-
 // Start runs the controller with informers of its own until it is stopped.
 func Start(client *fake.Clientset) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	factory := informers.NewSharedInformerFactory(client, 0)
-	Run(ctx, client, factory)
-	factory.WaitForCacheSync(ctx.Done())
+	api.Control(ctx, client, "", 1, api.DaemonSets)
 	return cancel
 }
 

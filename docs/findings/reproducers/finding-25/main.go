@@ -17,9 +17,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/kubernetes/pkg/controller/statefulset"
 
-	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -46,9 +45,8 @@ type workload struct {
 	kind     string
 	resource schema.GroupVersionResource
 	// object returns a workload with a UID and generation, which its controller has not synced yet.
-	object func(uid types.UID, generation int64) runtime.Object
-	// run runs the controller until the context ends.
-	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
+	object     func(uid types.UID, generation int64) runtime.Object
+	controller api.Controller
 	// observed returns the observedGeneration of a workload.
 	observed func(runtime.Object) int64
 }
@@ -101,7 +99,9 @@ func (w workload) replaced() state {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	w.run(ctx, client, factory)
+	run := w.controller(ctx, client, factory)
+	factory.Start(ctx.Done())
+	go run(ctx, 1)
 	time.Sleep(settles)
 	return w.read(tracker)
 }
@@ -123,8 +123,8 @@ var daemonSets = workload{
 			Selector: selector, Template: template, RevisionHistoryLimit: new(int32(10)), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
 		}}
 	},
-	run:      daemons.Run,
-	observed: func(object runtime.Object) int64 { return object.(*appsv1.DaemonSet).Status.ObservedGeneration },
+	controller: api.DaemonSets,
+	observed:   func(object runtime.Object) int64 { return object.(*appsv1.DaemonSet).Status.ObservedGeneration },
 }
 
 var statefulSets = workload{
@@ -135,11 +135,6 @@ var statefulSets = workload{
 			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 		}}
 	},
-	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
-		apps, core := factory.Apps().V1(), factory.Core().V1()
-		controller := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
-		factory.Start(ctx.Done())
-		go controller.Run(ctx, 1)
-	},
-	observed: func(object runtime.Object) int64 { return object.(*appsv1.StatefulSet).Status.ObservedGeneration },
+	controller: api.StatefulSets,
+	observed:   func(object runtime.Object) int64 { return object.(*appsv1.StatefulSet).Status.ObservedGeneration },
 }

@@ -19,10 +19,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/controller/replicaset"
 
-	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -56,10 +54,9 @@ type workload struct {
 	resource schema.GroupVersionResource
 	object   func(uid types.UID) runtime.Object
 	// other makes the controller create a pod. verb and of describe a request that the controller sends before it counts the pods to create.
-	other    runtime.Object
-	verb, of string
-	// run runs the controller until the context ends.
-	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
+	other      runtime.Object
+	verb, of   string
+	controller api.Controller
 }
 
 // cached returns the UID of the workload in the controller's informer.
@@ -108,7 +105,9 @@ func (w workload) waits(replaces bool) time.Duration {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	began := time.Now()
-	w.run(ctx, client, factory)
+	run := w.controller(ctx, client, factory)
+	factory.Start(ctx.Done())
+	go run(ctx, 1)
 	wanted := types.UID("old")
 	if replaces {
 		wanted = "new"
@@ -143,7 +142,7 @@ var daemonSets = workload{
 			Selector: selector, Template: template, RevisionHistoryLimit: new(int32(10)), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
 		}}
 	},
-	run: daemons.Run,
+	controller: api.DaemonSets,
 }
 
 // orphan is a pod that a workload adopts, so that it needs only one more.
@@ -154,11 +153,7 @@ var replicaSets = workload{
 	object: func(uid types.UID) runtime.Object {
 		return &appsv1.ReplicaSet{ObjectMeta: meta(uid), Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: new(int32(2))}}
 	},
-	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
-		controller := replicaset.NewReplicaSetController(ctx, factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client, replicaset.BurstReplicas)
-		factory.Start(ctx.Done())
-		go controller.Run(ctx, 1)
-	},
+	controller: api.ReplicaSets,
 }
 
 var jobs = workload{
@@ -167,10 +162,5 @@ var jobs = workload{
 		two := new(int32(2))
 		return &batchv1.Job{ObjectMeta: meta(uid), Spec: batchv1.JobSpec{Selector: selector, Template: template, Parallelism: two, Completions: two, BackoffLimit: two}}
 	},
-	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
-		scheduling := factory.Scheduling().V1beta1()
-		controller := rig.Value(job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), scheduling.Workloads(), scheduling.PodGroups()))
-		factory.Start(ctx.Done())
-		go controller.Run(ctx, 1)
-	},
+	controller: api.Jobs,
 }

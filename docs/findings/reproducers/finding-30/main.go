@@ -15,11 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/kubernetes/pkg/controller/deployment"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -71,7 +70,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 	})
 	client.PrependWatchReactor("replicasets", func(clienttesting.Action) (bool, watch.Interface, error) {
 		from, err := tracker.Watch(sets, space)
-		return true, delayed(from, late), err
+		return true, rig.Forward(from, func() { time.Sleep(late) }), err
 	})
 	client.PrependReactor("update", "deployments", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		// The fake would also update the spec from an update of the status.
@@ -79,11 +78,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	controller := rig.Value(deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client))
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go controller.Run(ctx, 1)
+	informed := api.Control(ctx, client, "", 1, api.Deployments)
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "deployment"},
 		Spec: appsv1.DeploymentSpec{
@@ -96,7 +91,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 	rig.Create(client.AppsV1().Deployments(space), d.DeepCopy())
 	rig.Until(func() bool { return len(setsOf(client)) == 1 })
 	if late == 0 {
-		rig.Until(func() bool { return len(factory.Apps().V1().ReplicaSets().Informer().GetStore().ListKeys()) == 1 })
+		rig.Until(func() bool { return len(informed.Apps().V1().ReplicaSets().Informer().GetStore().ListKeys()) == 1 })
 	}
 	d.Spec.Template.Spec.Containers[0].Image = "second"
 	rig.Value(client.AppsV1().Deployments(space).Update(ctx, d, metav1.UpdateOptions{}))
@@ -112,16 +107,4 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 
 func setsOf(client *fake.Clientset) []appsv1.ReplicaSet {
 	return rig.Value(client.AppsV1().ReplicaSets(space).List(context.Background(), metav1.ListOptions{})).Items
-}
-
-// delayed forwards the events of a watch, each of them late.
-func delayed(from watch.Interface, late time.Duration) watch.Interface {
-	to := watch.NewRaceFreeFake()
-	go func() {
-		for event := range from.ResultChan() {
-			time.Sleep(late)
-			to.Action(event.Type, event.Object)
-		}
-	}()
-	return to
 }

@@ -10,11 +10,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/kubernetes/pkg/controller/deployment"
 	deploymentutil "k8s.io/kubernetes/pkg/controller/deployment/util"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -61,11 +60,7 @@ func rollout(before int32) (time.Duration, bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	client := fake.NewClientset(old, d)
-	factory := informers.NewSharedInformerFactory(client, 0)
-	controller := rig.Value(deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client))
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go controller.Run(ctx, 1)
+	api.Control(ctx, client, "", 1, api.Deployments)
 	return rig.Wait(time.Millisecond, wait, func() bool {
 		sets := rig.Value(client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{}))
 		return len(sets.Items) > 1

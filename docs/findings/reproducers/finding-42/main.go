@@ -11,9 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -53,7 +51,7 @@ var variants = []variant{
 }
 
 func main() {
-	config := api.Start()
+	config, _ := api.Start()
 	config.Wrap(rig.After(func(request *http.Request, response *http.Response) {
 		if request.Method == http.MethodPost && response.StatusCode == http.StatusForbidden {
 			times, _ := refusals.LoadOrStore(request.URL.Path, 0)
@@ -66,7 +64,7 @@ func main() {
 		factory.Core().V1().Namespaces(), 0, corev1.FinalizerKubernetes)
 	factory.Start(ctx.Done())
 	go spaces.Run(ctx, 1)
-	jobs.Control(ctx, client)
+	api.Control(ctx, client, "", 5, api.Jobs)
 	go jobs.Kubelet(client, corev1.PodFailed)
 	rig.Variants("a namespace is not removed until its Job is deleted by hand", variants, func(v variant) (string, bool, bool) { return v.space, v.shows, v.stays(client) })
 }
@@ -106,10 +104,7 @@ var refusals sync.Map
 
 // goes returns how long the namespace takes to go, and whether it does.
 func (v variant) goes(client kubernetes.Interface) (time.Duration, bool) {
-	took, gone := rig.Wait(100*time.Millisecond, patient, func() bool {
-		_, err := client.CoreV1().Namespaces().Get(ctx, v.space, metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
+	took, gone := rig.Wait(100*time.Millisecond, patient, func() bool { return rig.Gone(client.CoreV1().Namespaces(), v.space) })
 	return took.Round(time.Second), gone
 }
 
@@ -117,7 +112,7 @@ func (v variant) goes(client kubernetes.Interface) (time.Duration, bool) {
 func suspend(client kubernetes.Interface, job *batchv1.Job) {
 	rig.Must(client.CoreV1().Pods(job.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	rig.Until(func() bool { return pod(client, job.Namespace).Status.Phase == corev1.PodFailed })
-	rig.Value(client.BatchV1().Jobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{}))
+	rig.Patch(client.BatchV1().Jobs(job.Namespace), job.Name, `{"spec":{"suspend":true}}`)
 }
 
 // pod returns the only pod of a namespace, or an empty one.

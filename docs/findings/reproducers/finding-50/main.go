@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
@@ -54,18 +53,16 @@ var variants = []variant{
 var observed sync.WaitGroup
 
 func main() {
-	config := api.Start()
-	client := kubernetes.NewForConfigOrDie(config)
-	api.Namespace(client, space)
+	config, client := api.Start(space)
 	first, stop := context.WithCancel(ctx)
-	jobs.Control(first, client)
+	api.Control(first, client, "", 5, api.Jobs)
 	go jobs.Kubelet(client, corev1.PodFailed)
 	collector.Over(config)
 	observed.Add(len(variants))
 	restart := sync.OnceFunc(func() {
 		observed.Wait()
 		stop()
-		jobs.Control(ctx, client)
+		api.Control(ctx, client, "", 5, api.Jobs)
 	})
 	rig.Variants("a pod that was relabelled stays after its Job was deleted", variants, func(v variant) (string, bool, bool) {
 		return v.name, v.shows, v.stays(client, restart)
@@ -76,7 +73,7 @@ func main() {
 func (v variant) stays(client kubernetes.Interface, restart func()) bool {
 	pod := v.create(client)
 	if !v.kept {
-		patch(client, pod, `{"metadata":{"labels":{"`+batchv1.ControllerUidLabel+`":null}}}`)
+		rig.Patch(client.CoreV1().Pods(space), pod, `{"metadata":{"labels":{"`+batchv1.ControllerUidLabel+`":null}}}`)
 	}
 	time.Sleep(v.after)
 	v.remove(client, v.policy)
@@ -91,16 +88,14 @@ func (v variant) stays(client kubernetes.Interface, restart func()) bool {
 	}
 	restart()
 	if !v.goes(client, pod, "a restart of the Job controller") {
-		patch(client, pod, `{"metadata":{"finalizers":null}}`)
+		rig.Patch(client.CoreV1().Pods(space), pod, `{"metadata":{"finalizers":null}}`)
 		v.goes(client, pod, "the removal of the finalizer by hand")
 	}
 	return true
 }
 
 func (v variant) remove(client kubernetes.Interface, policy metav1.DeletionPropagation) {
-	if err := client.BatchV1().Jobs(space).Delete(ctx, v.name, metav1.DeleteOptions{PropagationPolicy: &policy}); !apierrors.IsNotFound(err) {
-		rig.Must(err)
-	}
+	rig.Found(client.BatchV1().Jobs(space).Delete(ctx, v.name, metav1.DeleteOptions{PropagationPolicy: &policy}))
 }
 
 // create creates a Job and waits until its only pod runs.
@@ -143,8 +138,4 @@ func state(o metav1.Object, gone bool, phase corev1.PodPhase) string {
 		return fmt.Sprintf("%s, with %d owners", phase, len(o.GetOwnerReferences()))
 	}
 	return fmt.Sprintf("%s and terminating, with finalizers %v", phase, o.GetFinalizers())
-}
-
-func patch(client kubernetes.Interface, pod, change string) {
-	rig.Value(client.CoreV1().Pods(space).Patch(ctx, pod, types.MergePatchType, []byte(change), metav1.PatchOptions{}))
 }

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -34,8 +33,7 @@ var (
 )
 
 func main() {
-	config = api.Start()
-	api.Namespace(kubernetes.NewForConfigOrDie(config), space)
+	config, _ = api.Start(space)
 	delayed := []string{control, "GET", "GET and PUT"}
 	all := make([]*round, rounds*len(delayed))
 	var running sync.WaitGroup

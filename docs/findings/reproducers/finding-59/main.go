@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -94,15 +93,13 @@ func start(etcd, prefix string) *cluster {
 	client := api.Partial(api.Over(store.Options{Etcd: etcd, Prefix: prefix}, api.Directly), fake.NewClientset())
 	c := &cluster{client}
 	api.Namespace(c, space)
-	modes, size := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	spec := api.Claim(corev1.ReadWriteOncePod)
+	spec.VolumeName, spec.StorageClassName = volume, new("")
 	bound := rig.Create(c.CoreV1().PersistentVolumeClaims(space), &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: claim, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}, VolumeName: volume, StorageClassName: new(""),
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: claim, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}, Spec: spec,
 	})
 	rig.Create(c.CoreV1().PersistentVolumes(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: corev1.PersistentVolumeSpec{
-		AccessModes: modes, Capacity: size, ClaimRef: &corev1.ObjectReference{Namespace: space, Name: claim, UID: bound.UID},
+		AccessModes: spec.AccessModes, Capacity: spec.Resources.Requests, ClaimRef: &corev1.ObjectReference{Namespace: space, Name: claim, UID: bound.UID},
 		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: volume}},
 	}})
 

@@ -22,9 +22,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/deployment"
-	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/kubernetes/pkg/controller/serviceaccount"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
@@ -83,8 +80,7 @@ func (v variant) run(etcd string) bool {
 		}
 		refused.Add(1)
 		if v.other {
-			body := rig.Value(io.ReadAll(response.Body))
-			body = bytes.ReplaceAll(body, []byte(corev1.NamespaceTerminatingCause), []byte(strings.Repeat("x", len(corev1.NamespaceTerminatingCause))))
+			body := bytes.ReplaceAll(rig.Body(response), []byte(corev1.NamespaceTerminatingCause), []byte(strings.Repeat("x", len(corev1.NamespaceTerminatingCause))))
 			response.Body = io.NopCloser(bytes.NewReader(body))
 		}
 	}))
@@ -103,7 +99,7 @@ func (v variant) run(etcd string) bool {
 		relay.Release()
 		time.Sleep(time.Second)
 	}
-	control(kubernetes.NewForConfigOrDie(config))
+	api.Control(ctx, kubernetes.NewForConfigOrDie(config), "", 1, api.Jobs, api.Deployments, api.ReplicaSets, accounts)
 	rig.Create(spaces, named)
 	for of, body := range workloads {
 		rig.Must(user.BatchV1().RESTClient().Post().AbsPath(path.Dir(of)).SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(ctx).Error())
@@ -125,21 +121,10 @@ func (v variant) run(etcd string) bool {
 	return true
 }
 
-// control runs the controllers, and returns once they have listed everything.
-func control(client kubernetes.Interface) {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	core, apps := factory.Core().V1(), factory.Apps().V1()
-	jobs := rig.Value(job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil))
-	deployments := rig.Value(deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), core.Pods(), client))
-	options := serviceaccount.DefaultServiceAccountsControllerOptions()
-	accounts := rig.Value(serviceaccount.NewServiceAccountsController(klog.Background(), core.ServiceAccounts(), core.Namespaces(), client, options))
-	replicas := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, replicaset.BurstReplicas)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go jobs.Run(ctx, 1)
-	go deployments.Run(ctx, 1)
-	go accounts.Run(ctx, 1)
-	go replicas.Run(ctx, 1)
+// accounts creates the controller of ServiceAccounts.
+func accounts(_ context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) func(context.Context, int) {
+	core, options := factory.Core().V1(), serviceaccount.DefaultServiceAccountsControllerOptions()
+	return rig.Value(serviceaccount.NewServiceAccountsController(klog.Background(), core.ServiceAccounts(), core.Namespaces(), client, options)).Run
 }
 
 // wait waits until the controllers have created everything, and says what comes of that.

@@ -146,8 +146,7 @@ func (c *cluster) create(name, cpus, node string, priority int32) {
 
 // remove has a pod fail, as a kubelet that refuses it does, and deletes it, as the StatefulSet controller does then. That needs no grace period.
 func (c *cluster) remove(name string) {
-	failed := []byte(`{"status":{"phase":"Failed","reason":"OutOfcpu"}}`)
-	rig.Value(c.user.CoreV1().Pods(space).Patch(ctx, name, "application/merge-patch+json", failed, metav1.PatchOptions{}, "status"))
+	rig.Patch(c.user.CoreV1().Pods(space), name, `{"status":{"phase":"Failed","reason":"OutOfcpu"}}`, "status")
 	rig.Must(c.user.CoreV1().Pods(space).Delete(ctx, name, metav1.DeleteOptions{}))
 }
 

@@ -10,15 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/statefulset"
-	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
@@ -61,27 +54,13 @@ var variants = []variant{
 }
 
 func main() {
-	config := api.Start()
-	client := kubernetes.NewForConfigOrDie(config)
-	api.Namespace(client, space)
-	control(client)
+	config, client := api.Start(space)
+	api.Control(ctx, client, "", 1, api.StatefulSets, api.ClaimProtection)
 	collector.Over(config)
 	go jobs.Kubelet(client, corev1.PodSucceeded)
 	rig.Variants("a pod and its claim wait for each other", variants, func(v variant) (string, bool, bool) {
 		return v.name, v.shows, v.stays(client)
 	})
-}
-
-// control runs the controllers of StatefulSets and of the protection of claims. The latter also adds the finalizer to claims, for which an API server has admission.
-func control(client kubernetes.Interface) {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	apps, core := factory.Apps().V1(), factory.Core().V1()
-	sets := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
-	protection := rig.Value(pvcprotection.NewPVCProtectionController(klog.Background(), core.PersistentVolumeClaims(), core.Pods(), client))
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go sets.Run(ctx, 1)
-	go protection.Run(ctx, 1)
 }
 
 // stays creates a StatefulSet, scales it down, deletes it or a pod of it, and reports whether anything stays that is being deleted. Then it tries what may help.
@@ -91,7 +70,7 @@ func (v variant) stays(client kubernetes.Interface) bool {
 	v.create(client)
 	rig.Until(func() bool { return v.status(client).ReadyReplicas == replicas })
 	if !v.whole {
-		rig.Value(sets.Patch(ctx, v.name, types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{}))
+		rig.Patch(sets, v.name, `{"spec":{"replicas":0}}`)
 		rig.Until(func() bool {
 			last := rig.Value(pods.Get(ctx, fmt.Sprint(v.name, "-", replicas-1), metav1.GetOptions{}))
 			return last.DeletionTimestamp != nil
@@ -113,9 +92,7 @@ func (v variant) stays(client kubernetes.Interface) bool {
 		rig.Must(sets.Delete(ctx, v.name, inBackground))
 	}
 	for ordinal := range replicas {
-		if err := pods.Delete(ctx, fmt.Sprint(v.name, "-", ordinal), inBackground); !apierrors.IsNotFound(err) {
-			rig.Must(err)
-		}
+		rig.Found(pods.Delete(ctx, fmt.Sprint(v.name, "-", ordinal), inBackground))
 	}
 	v.goes(client, "another deletion of the pods, in the background")
 	return true
@@ -133,10 +110,7 @@ func (v variant) create(client kubernetes.Interface) {
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
 			NodeName: "node", TerminationGracePeriodSeconds: new(int64(grace)), Containers: []corev1.Container{{Name: "c", Image: "image"}},
 		}},
-		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		}}},
+		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: api.Claim(corev1.ReadWriteOnce)}},
 	}})
 }
 

@@ -13,18 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/statefulset"
 	"k8s.io/kubernetes/pkg/controller/volume/ephemeral"
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
-	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
 	"k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
@@ -63,7 +58,7 @@ func main() {
 		{"a", scratch, late, selected, false}, {"b", scratch, late, started, false}, {"c", scratch, immediate, binding, false},
 		{"d", data, immediate, another, false}, {"e", scratch, late, binding, true}, {"f", data, late, another, true},
 	}
-	config := api.Start()
+	config, _ := api.Start()
 	classes := fake.NewClientset(class(late, storagev1.VolumeBindingWaitForFirstConsumer), class(immediate, storagev1.VolumeBindingImmediate))
 	client := api.Partial(config, classes)
 	rig.Create(client.CoreV1().Nodes(), api.Node("node"))
@@ -93,21 +88,20 @@ func class(name string, mode storagev1.VolumeBindingMode) *storagev1.StorageClas
 }
 
 // control runs kube-scheduler, with its default configuration and a client of its own, and the controllers of StatefulSets, ephemeral volumes, volumes, and the
-// protection of claims. The latter also adds the finalizer to claims, for which an API server has admission.
+// protection of claims.
 func control(client, binding kubernetes.Interface) {
 	factory := scheduler.NewInformerFactory(client, 0, nil)
-	core, apps := factory.Core().V1(), factory.Apps().V1()
+	core := factory.Core().V1()
 	pods, claims := core.Pods(), core.PersistentVolumeClaims()
-	sets := statefulset.NewStatefulSetController(ctx, pods, apps.StatefulSets(), claims, apps.ControllerRevisions(), client)
-	protection := rig.Value(pvcprotection.NewPVCProtectionController(klog.Background(), claims, pods, client))
+	sets, protection := api.StatefulSets(ctx, client, factory), api.ClaimProtection(ctx, client, factory)
 	ephemeral := rig.Value(ephemeral.NewController(ctx, client, pods, claims))
 	volumes := rig.Value(persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
 		KubeClient: client, SyncPeriod: resync, EnableDynamicProvisioning: true, VolumeInformer: core.PersistentVolumes(), ClaimInformer: claims,
 		ClassInformer: factory.Storage().V1().StorageClasses(), PodInformer: pods, NodeInformer: core.Nodes(),
 	}))
 	api.Schedule(ctx, binding, factory)
-	go sets.Run(ctx, 1)
-	go protection.Run(ctx, 1)
+	go sets(ctx, 1)
+	go protection(ctx, 1)
 	go ephemeral.Run(ctx, 1)
 	go volumes.Run(ctx)
 }
@@ -184,10 +178,9 @@ func (v variant) waits(client kubernetes.Interface) bool {
 func (v variant) create(client kubernetes.Interface) {
 	classes, labels := map[string]string{data: late, scratch: late, v.claim: v.class}, map[string]string{"app": "web"}
 	spec := func(claim string) corev1.PersistentVolumeClaimSpec {
-		return corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(classes[claim]),
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		}
+		spec := api.Claim(corev1.ReadWriteOnce)
+		spec.StorageClassName = new(classes[claim])
+		return spec
 	}
 	template := &corev1.PersistentVolumeClaimTemplate{Spec: spec(scratch)}
 	rig.Create(client.AppsV1().StatefulSets(v.space), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.StatefulSetSpec{
@@ -203,9 +196,7 @@ func (v variant) create(client kubernetes.Interface) {
 // get returns a claim, or an empty one if there is none.
 func (v variant) get(client kubernetes.Interface, name string) *corev1.PersistentVolumeClaim {
 	claim, err := client.CoreV1().PersistentVolumeClaims(v.space).Get(ctx, name, metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
-		rig.Must(err)
-	}
+	rig.Found(err)
 	return claim
 }
 
@@ -224,8 +215,6 @@ func (v variant) starts(client kubernetes.Interface) (took time.Duration, met bo
 
 func (v variant) pod(client kubernetes.Interface) *corev1.Pod {
 	pod, err := client.CoreV1().Pods(v.space).Get(ctx, pod, metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
-		rig.Must(err)
-	}
+	rig.Found(err)
 	return pod
 }

@@ -55,9 +55,7 @@ var variants = []variant{
 }
 
 func main() {
-	config := api.Start()
-	client := kubernetes.NewForConfigOrDie(config)
-	api.Namespace(client, space)
+	config, client := api.Start(space)
 	control(config)
 	twice := count(client)
 	for _, v := range variants {
@@ -99,8 +97,8 @@ func (v variant) run(client kubernetes.Interface, prefix string, after time.Dura
 		held["pods"].Lock()
 	}
 	each(func(i int) {
-		name, inBackground := fmt.Sprint(prefix, i), metav1.DeletePropagationBackground
-		rig.Must(client.BatchV1().Jobs(space).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &inBackground}))
+		name := fmt.Sprint(prefix, i)
+		rig.Must(client.BatchV1().Jobs(space).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 		if v.renamed {
 			name += "-again"
 		}
@@ -148,7 +146,7 @@ func control(config *rest.Config) {
 			defer by.RUnlock()
 		}
 	}))
-	jobs.ControlWith(ctx, kubernetes.NewForConfigOrDie(config), atOnce)
+	api.Control(ctx, kubernetes.NewForConfigOrDie(config), "", atOnce, api.Jobs)
 }
 
 // count watches pods. It returns a function that names those that were created while another one of the same Job lived, for Jobs with a prefix.

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
@@ -51,8 +50,7 @@ var variants = []variant{
 }
 
 func main() {
-	config := api.Start()
-	client := kubernetes.NewForConfigOrDie(config)
+	config, client := api.Start()
 	rig.Create(client.CoreV1().Nodes(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
 	collector.Over(config)
 	rig.Variants("a slice that is being deleted keeps its Service from being updated", variants, func(v variant) (string, bool, bool) {
@@ -63,13 +61,12 @@ func main() {
 // control runs the controller for one namespace, until stop is called.
 func control(client kubernetes.Interface, space string) (stop func()) {
 	life, cancel := context.WithCancel(ctx)
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(space))
-	core := factory.Core().V1()
-	controller := endpointslice.NewController(life, core.Pods(), core.Services(), core.Nodes(), factory.Discovery().V1().EndpointSlices(), 100, client, 0)
-	factory.Start(life.Done())
-	factory.WaitForCacheSync(life.Done())
 	ended := make(chan struct{})
-	go func() { defer close(ended); controller.Run(life, 1) }()
+	api.Control(life, client, space, 1, func(_ context.Context, _ kubernetes.Interface, factory informers.SharedInformerFactory) func(context.Context, int) {
+		core := factory.Core().V1()
+		controller := endpointslice.NewController(life, core.Pods(), core.Services(), core.Nodes(), factory.Discovery().V1().EndpointSlices(), 100, client, 0)
+		return func(ctx context.Context, workers int) { defer close(ended); controller.Run(ctx, workers) }
+	})
 	return func() { cancel(); <-ended }
 }
 
@@ -94,7 +91,7 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 	all := client.DiscoveryV1().EndpointSlices(v.space)
 	name := v.slices(client)[0].Name
 	if v.kept {
-		rig.Value(all.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+finalizer+`"]}}`), metav1.PatchOptions{}))
+		rig.Patch(all, name, `{"metadata":{"finalizers":["`+finalizer+`"]}}`)
 	}
 	restart("before")
 	rig.Must(all.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &v.policy}))
@@ -109,7 +106,7 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 		v.follows(client, "the restart")
 		return true
 	}
-	rig.Value(all.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))
+	rig.Patch(all, name, `{"metadata":{"finalizers":null}}`)
 	v.follows(client, "the finalizer was removed")
 	return true
 }

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -107,10 +106,7 @@ func (v variant) run(served, late *clientrest.Config) bool {
 		time.Sleep(time.Second) // the collector observes both
 		rig.Must(claims.Delete(ctx, "other", metav1.DeleteOptions{}))
 	}
-	_, deleted := rig.Wait(10*time.Millisecond, patient, func() bool {
-		_, err := claims.Get(ctx, "data", metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
+	_, deleted := rig.Wait(10*time.Millisecond, patient, func() bool { return rig.Gone(claims, "data") })
 	_, err := things.Get(ctx, "owner", metav1.GetOptions{})
 	fmt.Printf("%s: the claim is deleted: %v, its owner exists: %v\n", v.name, deleted, err == nil)
 	if v.absent && !deleted {
@@ -150,10 +146,7 @@ func (v variant) collect(served, late *clientrest.Config) (stop func()) {
 
 func create(kube kubernetes.Interface, space, name string, owners []metav1.OwnerReference) *corev1.PersistentVolumeClaim {
 	return rig.Create(kube.CoreV1().PersistentVolumeClaims(space), &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: api.Claim(corev1.ReadWriteOnce),
 	})
 }
 
@@ -161,19 +154,12 @@ func create(kube kubernetes.Interface, space, name string, owners []metav1.Owner
 func connect(core, custom *clientrest.Config) *clientrest.Config {
 	config := clientrest.CopyConfig(core)
 	host := strings.TrimPrefix(custom.Host, "http://")
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return divided{inner, host} })
+	config.Wrap(rig.Wrap(func(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
+		if strings.HasPrefix(request.URL.Path, "/apis/"+group.Group+"/") || strings.HasPrefix(request.URL.Path, "/apis/"+apiextensionsv1.GroupName+"/") {
+			request = request.Clone(request.Context())
+			request.URL.Host = host
+		}
+		return inner.RoundTrip(request)
+	}))
 	return config
-}
-
-type divided struct {
-	http.RoundTripper
-	custom string
-}
-
-func (d divided) RoundTrip(request *http.Request) (*http.Response, error) {
-	if strings.HasPrefix(request.URL.Path, "/apis/"+group.Group+"/") || strings.HasPrefix(request.URL.Path, "/apis/"+apiextensionsv1.GroupName+"/") {
-		request = request.Clone(request.Context())
-		request.URL.Host = d.custom
-	}
-	return d.RoundTripper.RoundTrip(request)
 }

@@ -13,11 +13,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/kubernetes/pkg/controller/replicaset"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
@@ -70,9 +67,7 @@ var (
 )
 
 func main() {
-	config = api.Start()
-	client = kubernetes.NewForConfigOrDie(config)
-	api.Namespace(client, space)
+	config, client = api.Start(space)
 	go jobs.Kubelet(client, corev1.PodFailed)
 	stop := manage()
 	each(variant.create)
@@ -112,7 +107,7 @@ func main() {
 		}
 		restart()
 		for _, pod := range v.list() {
-			rig.Value(client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"changed":"yes"}}}`), metav1.PatchOptions{}))
+			rig.Patch(client.CoreV1().Pods(space), pod.Name, `{"metadata":{"annotations":{"changed":"yes"}}}`)
 		}
 		if !v.gone("another restart and a change of all pods") {
 			rig.Must(client.AppsV1().ReplicaSets(space).Delete(ctx, v.name, orphan))
@@ -133,12 +128,8 @@ func manage() (stop func()) {
 	running, cancel := context.WithCancel(ctx)
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 20, 30
-	of := kubernetes.NewForConfigOrDie(limited)
-	factory := informers.NewSharedInformerFactory(of, 0)
-	replicas := replicaset.NewReplicaSetController(running, factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), of, replicaset.BurstReplicas)
-	factory.Start(running.Done())
-	go replicas.Run(running, 5)
-	jobs.Control(running, kubernetes.NewForConfigOrDie(limited))
+	api.Control(running, kubernetes.NewForConfigOrDie(limited), "", 5, api.ReplicaSets)
+	api.Control(running, kubernetes.NewForConfigOrDie(limited), "", 5, api.Jobs)
 	limited.QPS, limited.Burst = 40, 60
 	stopCollector := collector.Over(limited)
 	return func() { cancel(); stopCollector() }

@@ -3,13 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"sync"
@@ -18,18 +16,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/kubernetes/pkg/controller/daemon"
 	daemonutil "k8s.io/kubernetes/pkg/controller/daemon/util"
-	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/controller/replicaset"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -71,8 +63,7 @@ const (
 )
 
 func main() {
-	config := api.Start()
-	user := kubernetes.NewForConfigOrDie(config)
+	config, user := api.Start()
 	rig.Create(user.CoreV1().Nodes(), api.Node(node))
 	var variants []variant
 	for _, kind := range []string{"replicaset", "daemonset", "job"} {
@@ -151,10 +142,7 @@ func create(user kubernetes.Interface, space, name string, labels map[string]str
 func remove(user kubernetes.Interface, space, name string, uid types.UID) {
 	pods := user.CoreV1().Pods(space)
 	_ = pods.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-	rig.Await(10*time.Millisecond, patient, "a pod is not removed", func() bool {
-		_, err := pods.Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
+	rig.Await(10*time.Millisecond, patient, "a pod is not removed", func() bool { return rig.Gone(pods, name) })
 }
 
 func spec(restart corev1.RestartPolicy) corev1.PodSpec {
@@ -166,7 +154,7 @@ func (v variant) control(config *rest.Config, space string, sent *requests) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst, config.ContentType = 20, 30, runtime.ContentTypeJSON
 	if v.lost {
-		config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return losing{inner, sent} })
+		config.Wrap(rig.Wrap(sent.lose))
 	}
 	config.Wrap(rig.After(sent.note))
 	config.Wrap(rig.Watching(func(of string) {
@@ -176,11 +164,9 @@ func (v variant) control(config *rest.Config, space string, sent *requests) {
 		}
 	}))
 	client := kubernetes.NewForConfigOrDie(config)
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(space))
-	core, apps := factory.Core().V1(), factory.Apps().V1()
 	named, selector := metav1.ObjectMeta{Name: "a"}, &metav1.LabelSelector{MatchLabels: labels}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec("")}
-	run := func(context.Context, int) {}
+	var controller api.Controller
 	switch v.kind {
 	case "replicaset":
 		replicas := int32(1)
@@ -188,23 +174,20 @@ func (v variant) control(config *rest.Config, space string, sent *requests) {
 			replicas = int32(v.pods) // first, as its controller waits for its watch until that has brought those that it has adopted
 		}
 		rig.Create(client.AppsV1().ReplicaSets(space), &appsv1.ReplicaSet{ObjectMeta: named, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: &replicas}})
-		run = replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, replicaset.BurstReplicas).Run
+		controller = api.ReplicaSets
 	case "daemonset":
 		onDelete := appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
 		rig.Create(client.AppsV1().DaemonSets(space), &appsv1.DaemonSet{ObjectMeta: named, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template, UpdateStrategy: onDelete}})
-		backoff := flowcontrol.NewBackOff(time.Second, time.Minute)
-		run = rig.Value(daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, backoff)).Run
+		controller = api.DaemonSets
 	case "job":
 		template.Spec = spec(corev1.RestartPolicyNever)
 		rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Selector: selector, ManualSelector: new(true), Template: template}})
-		run = rig.Value(job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)).Run
+		controller = api.Jobs
 	}
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go run(ctx, 5)
+	api.Control(ctx, client, space, 5, controller)
 	if v.lost {
 		time.Sleep(late)
-		rig.Value(client.AppsV1().ReplicaSets(space).Patch(ctx, named.Name, types.MergePatchType, []byte(`{"spec":{"replicas":1}}`), metav1.PatchOptions{}))
+		rig.Patch(client.AppsV1().ReplicaSets(space), named.Name, `{"spec":{"replicas":1}}`)
 	}
 }
 
@@ -232,34 +215,27 @@ func (r *requests) note(request *http.Request, response *http.Response) {
 	defer r.mu.Unlock()
 	r.answered = time.Now()
 	if response.StatusCode == http.StatusOK {
-		body := rig.Value(io.ReadAll(response.Body))
-		response.Body = io.NopCloser(bytes.NewReader(body))
 		var of struct{ Metadata, Details struct{ UID types.UID } } // a pod that terminates, or a status
-		rig.Must(json.Unmarshal(body, &of))
+		rig.Must(json.Unmarshal(rig.Body(response), &of))
 		r.deleted[cmp.Or(of.Metadata.UID, of.Details.UID)] = true
 	}
 }
 
-// losing loses the response to the first DELETE, as if the connection were lost. The watch of pods stalls.
-type losing struct {
-	http.RoundTripper
-	sent *requests
-}
-
-func (l losing) RoundTrip(request *http.Request) (*http.Response, error) {
+// lose loses the response to the first DELETE, as if the connection were lost. The watch of pods stalls.
+func (r *requests) lose(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
 	lost := false
 	if request.Method == http.MethodDelete {
-		l.sent.lost.Do(func() {
+		r.lost.Do(func() {
 			lost = true
-			l.sent.watching.Lock()
+			r.watching.Lock()
 		})
 	}
-	response, err := l.RoundTripper.RoundTrip(request)
+	response, err := inner.RoundTrip(request)
 	if !lost || err != nil {
 		return response, err
 	}
-	l.sent.note(request, response)
+	r.note(request, response)
 	time.Sleep(outage)
-	time.AfterFunc(late, l.sent.watching.Unlock)
+	time.AfterFunc(late, r.watching.Unlock)
 	return nil, errors.New("http2: client connection lost")
 }

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/kubernetes/pkg/controller/job"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/jobs"
@@ -57,13 +56,12 @@ var variants = []variant{
 }
 
 func main() {
-	config := api.Start()
-	rig.Variants("a recreated Job gets no pods", variants, func(v variant) (string, bool, bool) { return v.name, v.shows, v.run(config) })
+	config, user := api.Start()
+	rig.Variants("a recreated Job gets no pods", variants, func(v variant) (string, bool, bool) { return v.name, v.shows, v.run(config, user) })
 }
 
 // run recreates a Job in a namespace of its own, with a controller that knows only this namespace. It returns whether the new Job gets no pod.
-func (v variant) run(config *rest.Config) bool {
-	user := kubernetes.NewForConfigOrDie(config)
+func (v variant) run(config *rest.Config, user kubernetes.Interface) bool {
 	api.Namespace(user, v.name)
 	watches := map[string]*watch{"jobs": {}, "pods": {}}
 	end := sync.OnceFunc(func() {
@@ -83,8 +81,7 @@ func (v variant) run(config *rest.Config) bool {
 		rig.Await(10*time.Millisecond, patient, "failed pods are not counted", func() bool { return status(user, v.name).Failed == v.failures })
 		end()
 	}
-	inBackground := metav1.DeletePropagationBackground
-	rig.Must(user.BatchV1().Jobs(v.name).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &inBackground}))
+	rig.Must(user.BatchV1().Jobs(v.name).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 	again := name
 	if v.renamed {
 		again = "another"
@@ -150,13 +147,7 @@ func control(config *rest.Config, space string, watches map[string]*watch, creat
 			defer of.down.RUnlock()
 		}
 	}))
-	client := kubernetes.NewForConfigOrDie(config)
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(space))
-	controller := rig.Value(job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil))
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go controller.Run(ctx, 5)
-	return factory
+	return api.Control(ctx, kubernetes.NewForConfigOrDie(config), space, 5, api.Jobs)
 }
 
 // lists reports whether a request is a list, or a watch that begins with one.

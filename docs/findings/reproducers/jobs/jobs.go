@@ -2,10 +2,8 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"slices"
@@ -16,12 +14,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
@@ -49,27 +44,14 @@ type Cluster struct {
 
 // Start starts a cluster. The controller's client has the limits that it has by default in kube-controller-manager.
 func Start() *Cluster {
-	config := api.Start()
-	c := &Cluster{client: kubernetes.NewForConfigOrDie(config), refused: map[string][]string{}}
-	api.Namespace(c.client, space)
+	config, client := api.Start(space)
+	c := &Cluster{client: client, refused: map[string][]string{}}
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 20, 30
-	limited.Wrap(func(inner http.RoundTripper) http.RoundTripper { return recorder{inner, c} })
-	Control(ctx, kubernetes.NewForConfigOrDie(limited))
+	limited.Wrap(rig.Wrap(c.record))
+	api.Control(ctx, kubernetes.NewForConfigOrDie(limited), "", 5, api.Jobs) // as many workers as by default
 	go Kubelet(c.client, corev1.PodFailed)
 	return c
-}
-
-// Control runs the Job controller, with as many workers as it has by default in kube-controller-manager.
-func Control(ctx context.Context, client kubernetes.Interface) { ControlWith(ctx, client, 5) }
-
-// ControlWith runs the Job controller with a number of workers.
-func ControlWith(ctx context.Context, client kubernetes.Interface, workers int) {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	controller := rig.Value(job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), nil, nil))
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	go controller.Run(ctx, workers)
 }
 
 // Spec returns that of an Indexed Job, as many of whose pods run in parallel as it has completions, and take some seconds to fail after their deletion.
@@ -94,7 +76,7 @@ func (c *Cluster) Create(name string, completions int32, change func(*batchv1.Jo
 
 // Patch changes the spec of a Job.
 func (c *Cluster) Patch(name, spec string) {
-	rig.Value(c.client.BatchV1().Jobs(space).Patch(ctx, name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{}))
+	rig.Patch(c.client.BatchV1().Jobs(space), name, `{"spec":`+spec+`}`)
 }
 
 // Until waits until the status of a Job is as wanted. It returns how long that took, and whether it came to that.
@@ -150,7 +132,7 @@ func (c *Cluster) End(name string, code int32, indexes ...string) {
 				phase = corev1.PodFailed
 			}
 			status := fmt.Sprintf(`{"status":{"phase":%q,"containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":%d}}}]}}`, phase, code)
-			rig.Value(c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"))
+			rig.Patch(c.client.CoreV1().Pods(space), pod.Name, status, "status")
 		}
 	}
 }
@@ -174,7 +156,7 @@ func (c *Cluster) Deleted(name, index string) bool {
 func (c *Cluster) Release(name, index string) {
 	for _, pod := range c.pods(name) {
 		if pod.Status.Phase == corev1.PodSucceeded && indexOf(pod) == index {
-			rig.Value(c.client.CoreV1().Pods(space).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))
+			rig.Patch(c.client.CoreV1().Pods(space), pod.Name, `{"metadata":{"finalizers":null}}`)
 		}
 	}
 }
@@ -238,32 +220,22 @@ func Kubelet(client kubernetes.Interface, end corev1.PodPhase) {
 	}
 }
 
-// recorder has requests fail, and notes why the API server refuses a status.
-type recorder struct {
-	inner http.RoundTripper
-	c     *Cluster
-}
-
-func (r recorder) RoundTrip(request *http.Request) (*http.Response, error) {
-	if r.c.fails(request) {
+// record has requests fail, and notes why the API server refuses a status.
+func (c *Cluster) record(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
+	if c.fails(request) {
 		return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
 	}
-	response, err := r.inner.RoundTrip(request)
+	response, err := inner.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusUnprocessableEntity {
 		return response, err
 	}
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
 	var status metav1.Status
-	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, &status)
+	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(rig.Body(response), nil, &status)
 	rig.Must(err)
 	name := path.Base(strings.TrimSuffix(request.URL.Path, "/status"))
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	_, why, _ := strings.Cut(status.Message, "is invalid: ")
-	r.c.refused[name] = append(r.c.refused[name], why)
+	c.refused[name] = append(c.refused[name], why)
 	return response, nil
 }

@@ -18,12 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/api"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -53,15 +53,14 @@ func Start() (c *Cluster, stop func()) {
 	c.client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
 		from := rig.Value(c.client.Tracker().Watch(action.GetResource(), space))
 		watches.Add(1)
-		return true, c.forward(from, action.GetResource().Resource), nil
+		return true, rig.Forward(from, func() {
+			for slices.Contains(*c.held.Load(), action.GetResource().Resource) {
+				time.Sleep(time.Millisecond)
+			}
+		}), nil
 	})
-	factory := informers.NewSharedInformerFactory(c.client, 0)
-	apps, core := factory.Apps().V1(), factory.Core().V1()
-	controller := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), c.client)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	api.Control(ctx, c.client, "", 1, api.StatefulSets)
 	rig.Until(func() bool { return watches.Load() == 4 })
-	go controller.Run(ctx, 1)
 	go c.runPods()
 	return c, stop
 }
@@ -71,20 +70,6 @@ func (c *Cluster) Refuse(resources ...string) { c.refused.Store(&resources) }
 
 // Hold holds back the events of the given resources, and only those.
 func (c *Cluster) Hold(resources ...string) { c.held.Store(&resources) }
-
-// forward forwards the events of a resource unless they are held.
-func (c *Cluster) forward(from watch.Interface, resource string) watch.Interface {
-	to := watch.NewRaceFreeFake()
-	go func() {
-		for event := range from.ResultChan() {
-			for slices.Contains(*c.held.Load(), resource) {
-				time.Sleep(time.Millisecond)
-			}
-			to.Action(event.Type, event.Object)
-		}
-	}()
-	return to
-}
 
 // serve adds to the fake client resourceVersions, conflicts, UIDs, the phase of new pods, a separate status, and what is refused.
 func (c *Cluster) serve(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -189,10 +174,9 @@ func (c *Cluster) Set() *appsv1.StatefulSet {
 // Current returns the image of the revision that is the current one by the status, or "none" if the revision does not exist.
 func (c *Cluster) Current() string {
 	revision, err := c.client.AppsV1().ControllerRevisions(space).Get(c.ctx, c.Set().Status.CurrentRevision, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if !rig.Found(err) {
 		return "none"
 	}
-	rig.Must(err)
 	set := rig.Value(statefulset.ApplyRevision(c.Set(), revision))
 	return set.Spec.Template.Spec.Containers[0].Image
 }
