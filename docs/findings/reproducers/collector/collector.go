@@ -63,8 +63,7 @@ const collected = "collected"
 // Fate waits for an object to be collected, and returns whether it was.
 func Fate(objects metadata.ResourceInterface, name string) string {
 	_, gone := rig.Wait(10*time.Millisecond, patient, func() bool {
-		list := rig.Value(objects.List(context.Background(), metav1.ListOptions{}))
-		return !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name })
+		return !slices.ContainsFunc(rig.List(objects, "").Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name })
 	})
 	if gone {
 		return collected

@@ -44,8 +44,7 @@ func (c *Cluster) Create(space string, spec batchv1.CronJobSpec) *batchv1.CronJo
 	api.Namespace(c.Client, space)
 	spec.JobTemplate.Spec = jobs.Spec(1, 1)
 	cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-	cron = rig.Create(c.Client.BatchV1().CronJobs(space), cron)
-	return cron
+	return rig.Create(c.Client.BatchV1().CronJobs(space), cron)
 }
 
 // Control runs the CronJob controller for one namespace until it is stopped. Its requests go through wrap, which may be nil.
@@ -63,7 +62,7 @@ func (c *Cluster) Control(ctx context.Context, space string, wrap func(http.Roun
 
 // Active returns the names in status.active of a namespace's CronJob.
 func (c *Cluster) Active(space string) []string {
-	cron := rig.Value(c.Client.BatchV1().CronJobs(space).Get(ctx, name, metav1.GetOptions{}))
+	cron := rig.Get(c.Client.BatchV1().CronJobs(space), name)
 	names := []string{}
 	for _, active := range cron.Status.Active {
 		names = append(names, active.Name)
@@ -73,7 +72,7 @@ func (c *Cluster) Active(space string) []string {
 
 // Jobs returns the Jobs of a namespace.
 func (c *Cluster) Jobs(space string) []batchv1.Job {
-	return rig.Value(c.Client.BatchV1().Jobs(space).List(ctx, metav1.ListOptions{})).Items
+	return rig.List(c.Client.BatchV1().Jobs(space), "").Items
 }
 
 // Until waits until the Jobs of a namespace are as wanted, and reports whether it came to that in time.
@@ -96,8 +95,7 @@ func (c *Cluster) Started(space string) (job *batchv1.Job) {
 // Succeed lets the pod of a Job succeed, and waits until the Job is finished.
 func (c *Cluster) Succeed(job *batchv1.Job) {
 	rig.Await(20*time.Millisecond, 20*time.Second, "the Job does not finish", func() bool {
-		pods := rig.Value(c.Client.CoreV1().Pods(job.Namespace).List(ctx, metav1.ListOptions{}))
-		for _, pod := range pods.Items {
+		for _, pod := range rig.List(c.Client.CoreV1().Pods(job.Namespace), "").Items {
 			if metav1.IsControlledBy(&pod, job) && pod.Status.Phase == corev1.PodRunning {
 				pod.Status.Phase = corev1.PodSucceeded
 				_, _ = c.Client.CoreV1().Pods(job.Namespace).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}) // again if it conflicts

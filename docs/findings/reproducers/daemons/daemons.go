@@ -92,8 +92,7 @@ func Start(client *fake.Clientset) (stop func()) {
 
 // Pods returns the pods that run an image and are ready.
 func Pods(client *fake.Clientset, image string) (running []corev1.Pod) {
-	list := rig.Value(client.CoreV1().Pods(Space).List(context.Background(), metav1.ListOptions{}))
-	for _, pod := range list.Items {
+	for _, pod := range rig.List(client.CoreV1().Pods(Space), "").Items {
 		if pod.Spec.Containers[0].Image == image && pod.Status.Phase == corev1.PodRunning {
 			running = append(running, pod)
 		}

@@ -91,6 +91,5 @@ func collect(phase corev1.PodPhase, become func(*corev1.Pod), told bool) (stored
 	case <-time.After(patient):
 		rig.Must(fmt.Errorf("expected the collector to delete the pod within %v", patient))
 	}
-	object := rig.Value(client.Tracker().Get(kind, pod.Namespace, pod.Name))
-	return object.(*corev1.Pod), demands
+	return rig.Value(client.Tracker().Get(kind, pod.Namespace, pod.Name)).(*corev1.Pod), demands
 }

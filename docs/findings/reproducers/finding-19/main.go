@@ -85,8 +85,7 @@ func deletesOther(maps *storage.REST) bool {
 func leave(maps *storage.REST) *core.ConfigMap {
 	create(maps)
 	store.Delete(ctx, maps, name, &metav1.DeleteOptions{})
-	o := rig.Value(maps.Get(ctx, name, &metav1.GetOptions{}))
-	return o.(*core.ConfigMap)
+	return rig.Value(maps.Get(ctx, name, &metav1.GetOptions{})).(*core.ConfigMap)
 }
 
 // create creates an object with a finalizer as soon as there is none of its name.

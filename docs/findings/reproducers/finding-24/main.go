@@ -66,15 +66,10 @@ func start(dir string) (members []*embed.Etcd) {
 		config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*own}, []url.URL{*own}
 		config.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 		config.InitialCluster = strings.Join(cluster, ",")
-		member := rig.Value(embed.StartEtcd(config))
-		members = append(members, member)
+		members = append(members, rig.Value(embed.StartEtcd(config)))
 	}
 	for _, member := range members {
-		select {
-		case <-member.Server.ReadyNotify():
-		case <-time.After(time.Minute):
-			rig.Must(fmt.Errorf("etcd is not ready after a minute"))
-		}
+		rig.Ready(member)
 	}
 	return members
 }

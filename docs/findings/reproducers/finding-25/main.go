@@ -64,8 +64,7 @@ func (w workload) state(object runtime.Object) state {
 
 // cached returns the state in the controller's informer.
 func (w workload) cached(factory informers.SharedInformerFactory) state {
-	informer := rig.Value(factory.ForResource(w.resource))
-	object, err := informer.Lister().ByNamespace(space).Get(name)
+	object, err := rig.Value(factory.ForResource(w.resource)).Lister().ByNamespace(space).Get(name)
 	if err != nil {
 		return state{}
 	}
@@ -74,8 +73,7 @@ func (w workload) cached(factory informers.SharedInformerFactory) state {
 
 // read returns the state in the API server.
 func (w workload) read(tracker clienttesting.ObjectTracker) state {
-	object := rig.Value(tracker.Get(w.resource, space, name))
-	return w.state(object)
+	return w.state(rig.Value(tracker.Get(w.resource, space, name)))
 }
 
 // replaced returns the state of a workload that was recreated just before the status update of its predecessor arrived. Each time the controller's

@@ -61,8 +61,7 @@ type workload struct {
 
 // cached returns the UID of the workload in the controller's informer.
 func (w workload) cached(factory informers.SharedInformerFactory) types.UID {
-	informer := rig.Value(factory.ForResource(w.resource))
-	object, err := informer.Lister().ByNamespace(space).Get(name)
+	object, err := rig.Value(factory.ForResource(w.resource)).Lister().ByNamespace(space).Get(name)
 	if err != nil {
 		return ""
 	}

@@ -124,8 +124,7 @@ func evict(server storage.PodStorage, options *metav1.DeleteOptions) error {
 
 // create creates a pod, as a StatefulSet does.
 func create(server storage.PodStorage) *core.Pod {
-	created := rig.Value(server.Pod.Create(ctx, store.Pod(name, ""), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
-	return created.(*core.Pod)
+	return rig.Value(server.Pod.Create(ctx, store.Pod(name, ""), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})).(*core.Pod)
 }
 
 // begin binds the pod, as the scheduler does, and sets its phase, as the kubelet does.

@@ -94,7 +94,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 		rig.Until(func() bool { return len(informed.Apps().V1().ReplicaSets().Informer().GetStore().ListKeys()) == 1 })
 	}
 	d.Spec.Template.Spec.Containers[0].Image = "second"
-	rig.Value(client.AppsV1().Deployments(space).Update(ctx, d, metav1.UpdateOptions{}))
+	rig.Update(client.AppsV1().Deployments(space), d)
 	for deadline := time.Now().Add(lag / 2); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		sum := int32(0)
 		for _, set := range setsOf(client) {
@@ -106,5 +106,5 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 }
 
 func setsOf(client *fake.Clientset) []appsv1.ReplicaSet {
-	return rig.Value(client.AppsV1().ReplicaSets(space).List(context.Background(), metav1.ListOptions{})).Items
+	return rig.List(client.AppsV1().ReplicaSets(space), "").Items
 }

@@ -113,8 +113,7 @@ func (c *client) create(pod *corev1.Pod) {
 // bind applies a binding as an API server does.
 func (c *client) bind(to *corev1.Binding) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	found := rig.Value(c.Tracker().Get(pods, space, to.Name))
-	bound := found.(*corev1.Pod).DeepCopy()
+	bound := rig.Value(c.Tracker().Get(pods, space, to.Name)).(*corev1.Pod).DeepCopy()
 	bound.Spec.NodeName = to.Target.Name
 	rig.Must(c.Tracker().Update(pods, bound, space))
 }

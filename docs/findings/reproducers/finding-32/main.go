@@ -61,8 +61,5 @@ func rollout(before int32) (time.Duration, bool) {
 	defer cancel()
 	client := fake.NewClientset(old, d)
 	api.Control(ctx, client, "", 1, api.Deployments)
-	return rig.Wait(time.Millisecond, wait, func() bool {
-		sets := rig.Value(client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{}))
-		return len(sets.Items) > 1
-	})
+	return rig.Wait(time.Millisecond, wait, func() bool { return len(rig.List(client.AppsV1().ReplicaSets(space), "").Items) > 1 })
 }

@@ -65,14 +65,14 @@ func evicted(pods storage.PodStorage, client *fake.Clientset, space string, chan
 	}
 	keep(ctx, pods, pod(space, last))
 	allowed := func() int32 {
-		budget = rig.Value(budgets.Get(ctx, name, metav1.GetOptions{}))
+		budget = rig.Get(budgets, name)
 		return budget.Status.DisruptionsAllowed
 	}
 	rig.Until(func() bool { return allowed() == 1 })
 
 	changed := pod(space, other)
 	change(changed)
-	rig.Value(client.CoreV1().Pods(space).Update(ctx, changed, metav1.UpdateOptions{}))
+	rig.Update(client.CoreV1().Pods(space), changed)
 	after, _ := rig.Wait(time.Millisecond, wait, func() bool { return allowed() == 0 })
 	fmt.Printf("a pod is %s: after %v the budget counts %d healthy pods and allows %d disruptions\n",
 		space, after.Round(time.Millisecond), budget.Status.CurrentHealthy, budget.Status.DisruptionsAllowed)

@@ -74,7 +74,7 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 	began := time.Now()
 	run(last, creates)
 
-	status := rig.Value(client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{}))
+	status := rig.Get(client.AppsV1().DaemonSets(daemons.Space), daemons.Name)
 	replaced := len(daemons.Pods(client, "last"))
 	store.Delete(ctx, sets, daemons.Name, &metav1.DeleteOptions{})
 	fmt.Printf("pods of template generation %s, new DaemonSet of template generation %s: after %v, %d of %d pods are replaced, and the status says that %d are updated\n",
@@ -87,8 +87,7 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 func create(sets *storage.REST, image string, annotations map[string]string) *appsv1.DaemonSet {
 	set := daemons.Set(image, appsv1.RollingUpdateDaemonSet{})
 	set.Annotations = annotations
-	created := rig.Value(sets.Create(ctx, store.Internal(set, &apps.DaemonSet{}), rest.ValidateAllObjectFunc, &metav1.CreateOptions{}))
-	return external(created)
+	return external(rig.Value(sets.Create(ctx, store.Internal(set, &apps.DaemonSet{}), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})))
 }
 
 // update changes the image of the DaemonSet in the API server's storage.
@@ -106,17 +105,15 @@ func external(internal runtime.Object) *appsv1.DaemonSet {
 
 // orphan deletes the DaemonSet and the references of its pods and revisions to it, as kubectl delete --cascade=orphan makes the garbage collector do.
 func orphan(client *fake.Clientset) {
-	rig.Must(client.AppsV1().DaemonSets(daemons.Space).Delete(ctx, daemons.Name, metav1.DeleteOptions{}))
+	rig.Delete(client.AppsV1().DaemonSets(daemons.Space), daemons.Name)
 	time.Sleep(100 * time.Millisecond) // so that the controller knows
 	pods, revisions := client.CoreV1().Pods(daemons.Space), client.AppsV1().ControllerRevisions(daemons.Space)
-	owned := rig.Value(pods.List(ctx, metav1.ListOptions{}))
-	for _, pod := range owned.Items {
+	for _, pod := range rig.List(pods, "").Items {
 		pod.OwnerReferences = nil
-		rig.Value(pods.Update(ctx, &pod, metav1.UpdateOptions{}))
+		rig.Update(pods, &pod)
 	}
-	recorded := rig.Value(revisions.List(ctx, metav1.ListOptions{}))
-	for _, revision := range recorded.Items {
+	for _, revision := range rig.List(revisions, "").Items {
 		revision.OwnerReferences = nil
-		rig.Value(revisions.Update(ctx, &revision, metav1.UpdateOptions{}))
+		rig.Update(revisions, &revision)
 	}
 }

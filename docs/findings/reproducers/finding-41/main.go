@@ -3,12 +3,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/daemons"
@@ -66,7 +64,7 @@ func rollout(what string, strategy appsv1.RollingUpdateDaemonSet, restart bool, 
 
 	set = daemons.Set("new", strategy)
 	set.UID, set.Generation, set.Spec.MinReadySeconds = "set", 2, minReadySeconds
-	rig.Value(client.AppsV1().DaemonSets(daemons.Space).Update(context.Background(), set, metav1.UpdateOptions{}))
+	rig.Update(client.AppsV1().DaemonSets(daemons.Space), set)
 	rig.Until(func() bool { return len(daemons.Pods(client, "new")) == 1 })
 	if restart {
 		stop()
@@ -84,7 +82,7 @@ func rollout(what string, strategy appsv1.RollingUpdateDaemonSet, restart bool, 
 	available := time.Since(newer[0].Status.Conditions[0].LastTransitionTime.Add(minReadySeconds * time.Second)).Round(time.Second)
 	fmt.Printf("%s: after %v there are %d old pods and %d new pod, which has been available for %v\n", what, took, len(older), len(newer), available)
 	older[0].ResourceVersion, older[0].Annotations = "touched", map[string]string{"touched": "true"}
-	rig.Value(client.CoreV1().Pods(daemons.Space).Update(context.Background(), &older[0], metav1.UpdateOptions{}))
+	rig.Update(client.CoreV1().Pods(daemons.Space), &older[0])
 	rig.Until(func() bool { return len(daemons.Pods(client, "old")) < len(older) })
 	fmt.Printf("%s: after an update of any pod, %d of %d old pods left\n", what, len(daemons.Pods(client, "old")), len(older))
 	return false

@@ -80,7 +80,7 @@ func (v variant) stays(client kubernetes.Interface) bool {
 		v.then(client, created)
 	}
 
-	rig.Must(client.CoreV1().Namespaces().Delete(ctx, v.space, metav1.DeleteOptions{}))
+	rig.Delete(client.CoreV1().Namespaces(), v.space)
 	if after, gone := v.goes(client); gone {
 		fmt.Printf("%s: the namespace is gone after %v\n", v.space, after)
 		return false
@@ -89,7 +89,7 @@ func (v variant) stays(client kubernetes.Interface) bool {
 	if refused, is := refusals.Load("/api/v1/namespaces/" + v.space + "/pods"); is {
 		times = refused.(int)
 	}
-	rig.Must(client.BatchV1().Jobs(v.space).Delete(ctx, name, metav1.DeleteOptions{}))
+	rig.Delete(client.BatchV1().Jobs(v.space), name)
 	after, gone := v.goes(client)
 	if !gone {
 		rig.Must(fmt.Errorf("namespace %s stays although its Job is deleted", v.space))
@@ -117,7 +117,7 @@ func suspend(client kubernetes.Interface, job *batchv1.Job) {
 
 // pod returns the only pod of a namespace, or an empty one.
 func pod(client kubernetes.Interface, space string) (only corev1.Pod) {
-	pods := rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{}))
+	pods := rig.List(client.CoreV1().Pods(space), "")
 	if len(pods.Items) == 1 {
 		only = pods.Items[0]
 	}

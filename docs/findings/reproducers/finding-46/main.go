@@ -78,7 +78,7 @@ func (v variant) run(c *crons.Cluster) bool {
 	}
 	client := c.Client.BatchV1().Jobs(v.space)
 	inBackground := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
-	rig.Must(client.Delete(ctx, old.Name, inBackground))
+	rig.Delete(client, old.Name, inBackground)
 	recreated = rig.Create(client, recreated)
 	if !v.running {
 		time.Sleep(away)
@@ -97,7 +97,7 @@ func (v variant) run(c *crons.Cluster) bool {
 		return err != nil
 	}
 	fmt.Printf("%s: the other Job has finished, but none starts within %v, and status.active is %v\n", v.space, patient, c.Active(v.space))
-	rig.Must(client.Delete(ctx, recreated.Name, inBackground))
+	rig.Delete(client, recreated.Name, inBackground)
 	began = time.Now()
 	if c.Until(v.space, patient, func(all []batchv1.Job) bool { return len(all) > 0 }) {
 		fmt.Printf("%s: the next Job starts %v after the other Job is deleted by hand\n", v.space, time.Since(began).Round(time.Second))

@@ -20,8 +20,6 @@ import (
 // patient is how long a missed run may take to start; it takes milliseconds.
 const patient = 15 * time.Second
 
-var ctx = context.Background()
-
 // variant is a CronJob that misses runs: while it is suspended, while its previous Job runs if it forbids a second one, or otherwise while no controller runs.
 type variant struct {
 	space string
@@ -85,16 +83,16 @@ func (v variant) run(c *crons.Cluster) bool {
 	cron := c.Create(v.space, v.spec)
 	if !v.last.IsZero() {
 		cron.Status.LastScheduleTime = new(metav1.NewTime(v.last))
-		rig.Value(client.UpdateStatus(ctx, cron, metav1.UpdateOptions{}))
+		rig.UpdateStatus(client, cron)
 	}
-	how, begin := "the controller is back", func() { c.Control(ctx, v.space, nil) }
+	how, begin := "the controller is back", func() { c.Control(context.Background(), v.space, nil) }
 	var before []batchv1.Job
 	switch {
 	case v.spec.Suspend != nil:
 		begin()
 		how, begin = "resumed", func() {
 			cron.Spec.Suspend = nil
-			rig.Value(client.Update(ctx, cron, metav1.UpdateOptions{}))
+			rig.Update(client, cron)
 		}
 	case v.spec.ConcurrencyPolicy != "":
 		begin()

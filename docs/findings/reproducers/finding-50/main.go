@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -102,7 +101,7 @@ func (v variant) remove(client kubernetes.Interface, policy metav1.DeletionPropa
 func (v variant) create(client kubernetes.Interface) (name string) {
 	rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: v.name}, Spec: jobs.Spec(1, 4)})
 	rig.Until(func() bool {
-		pods := rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + v.name}))
+		pods := rig.List(client.CoreV1().Pods(space), batchv1.JobNameLabel+"="+v.name)
 		if len(pods.Items) == 0 || pods.Items[0].Status.Phase != corev1.PodRunning {
 			return false
 		}
@@ -115,18 +114,16 @@ func (v variant) create(client kubernetes.Interface) (name string) {
 
 // goes waits until a Job is gone and its pod is gone or released, prints how long that took, and returns whether it came to that.
 func (v variant) goes(client kubernetes.Interface, pod, since string) bool {
-	began := time.Now()
-	for {
+	left := ""
+	took, done := rig.Wait(50*time.Millisecond, patient, func() bool {
 		j, err := client.BatchV1().Jobs(space).Get(ctx, v.name, metav1.GetOptions{})
 		p, podErr := client.CoreV1().Pods(space).Get(ctx, pod, metav1.GetOptions{})
-		jobGone, podGone := apierrors.IsNotFound(err), apierrors.IsNotFound(podErr)
-		done := jobGone && (podGone || p.OwnerReferences == nil && p.Finalizers == nil)
-		if took := time.Since(began); done || took > patient {
-			fmt.Printf("%s: %v after %s, the Job is %s, and its pod is %s\n", v.name, took.Round(100*time.Millisecond), since, state(j, jobGone, "there"), state(p, podGone, p.Status.Phase))
-			return done
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		jobGone, podGone := !rig.Found(err), !rig.Found(podErr)
+		left = fmt.Sprintf("the Job is %s, and its pod is %s", state(j, jobGone, "there"), state(p, podGone, p.Status.Phase))
+		return jobGone && (podGone || p.OwnerReferences == nil && p.Finalizers == nil)
+	})
+	fmt.Printf("%s: %v after %s, %s\n", v.name, took.Round(100*time.Millisecond), since, left)
+	return done
 }
 
 // state describes an object.

@@ -27,10 +27,7 @@ const (
 	lease, deadline, retry = 15 * time.Second, 10 * time.Second, 2 * time.Second
 )
 
-var (
-	config *rest.Config
-	ctx    = context.Background()
-)
+var config *rest.Config
 
 func main() {
 	config, _ = api.Start(space)
@@ -134,7 +131,7 @@ func (r *round) candidate(name string) {
 			},
 		},
 	}))
-	elector.Run(ctx)
+	elector.Run(context.Background())
 }
 
 // send sends a request of a. Once a is to fail, its renewal, a write and a read, is not sent. What follows is the release, some of whose requests are delayed until

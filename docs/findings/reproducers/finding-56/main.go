@@ -25,10 +25,7 @@ const (
 	patient     = 10 * time.Second // a pod takes 0.1s
 )
 
-var (
-	ctx    = context.Background()
-	labels = map[string]string{"disk": "ssd"}
-)
+var labels = map[string]string{"disk": "ssd"}
 
 // variant is how the node becomes eligible for the new DaemonSet, and whether the old pod is gone by then.
 type variant struct {
@@ -70,7 +67,7 @@ func (v variant) run() bool {
 	steps := []func(){
 		func() { change(client, node, v.end) },
 		func() { // as the kubelet does, once the containers have stopped
-			rig.Must(client.CoreV1().Pods(daemons.Space).Delete(ctx, daemons.Pods(client, "old")[0].Name, metav1.DeleteOptions{}))
+			rig.Delete(client.CoreV1().Pods(daemons.Space), daemons.Pods(client, "old")[0].Name)
 		},
 	}
 	if v.gone {
@@ -81,12 +78,12 @@ func (v variant) run() bool {
 	steps[1]()
 	everywhere := func() bool { return len(daemons.Pods(client, "new")) == nodes }
 	took, done := rig.Wait(10*time.Millisecond, patient, everywhere)
-	set := rig.Value(client.AppsV1().DaemonSets(daemons.Space).Get(ctx, daemons.Name, metav1.GetOptions{}))
+	set := rig.Get(client.AppsV1().DaemonSets(daemons.Space), daemons.Name)
 	output := fmt.Sprintf("%s: after %v, %d of %d nodes have a pod, and the status desires %d", v.what, took.Round(100*time.Millisecond),
 		len(daemons.Pods(client, "new")), nodes, set.Status.DesiredNumberScheduled)
 	if !done {
 		set.Annotations = map[string]string{"touched": "true"}
-		rig.Value(client.AppsV1().DaemonSets(daemons.Space).Update(ctx, set, metav1.UpdateOptions{}))
+		rig.Update(client.AppsV1().DaemonSets(daemons.Space), set)
 		rig.Until(everywhere)
 		output += fmt.Sprintf("; once an annotation of the DaemonSet has changed, %d have one", len(daemons.Pods(client, "new")))
 	}
@@ -103,22 +100,22 @@ func create(client *fake.Clientset, image string, selector map[string]string) {
 
 // remove deletes the DaemonSet, and, as the garbage collector does, its revision and its pods. The pod on the node goes on terminating.
 func remove(client *fake.Clientset) {
-	rig.Must(client.AppsV1().DaemonSets(daemons.Space).Delete(ctx, daemons.Name, metav1.DeleteOptions{}))
-	rig.Must(client.AppsV1().ControllerRevisions(daemons.Space).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	rig.Delete(client.AppsV1().DaemonSets(daemons.Space), daemons.Name)
+	rig.Must(client.AppsV1().ControllerRevisions(daemons.Space).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	for _, pod := range daemons.Pods(client, "old") {
 		if pod.Spec.NodeName != node {
-			rig.Must(client.CoreV1().Pods(daemons.Space).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
+			rig.Delete(client.CoreV1().Pods(daemons.Space), pod.Name)
 			continue
 		}
 		now := metav1.Now()
 		pod.DeletionTimestamp, pod.ResourceVersion = &now, "terminating"
-		rig.Value(client.CoreV1().Pods(daemons.Space).Update(ctx, &pod, metav1.UpdateOptions{}))
+		rig.Update(client.CoreV1().Pods(daemons.Space), &pod)
 	}
 }
 
 // change changes a node.
 func change(client *fake.Clientset, name string, by func(*corev1.Node)) {
-	found := rig.Value(client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}))
+	found := rig.Get(client.CoreV1().Nodes(), name)
 	by(found)
-	rig.Value(client.CoreV1().Nodes().Update(ctx, found, metav1.UpdateOptions{}))
+	rig.Update(client.CoreV1().Nodes(), found)
 }

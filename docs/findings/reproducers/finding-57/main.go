@@ -30,8 +30,6 @@ const (
 	patient   = 2 * tolerates
 )
 
-var ctx = context.Background()
-
 // variant is how the watch of pods goes on while these are recreated. One that stalls goes on afterwards, one that is interrupted begins with a list.
 type variant struct {
 	what                string
@@ -64,7 +62,7 @@ func (v variant) run() (evicted int) {
 	for i := range count {
 		create(client, i, "old", "tainted")
 	}
-	running, stop := context.WithCancel(ctx)
+	running, stop := context.WithCancel(context.Background())
 	defer stop()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	controller := rig.Value(tainteviction.New(running, client, factory.Core().V1().Pods(), factory.Core().V1().Nodes(), "taint-eviction-controller"))
@@ -79,14 +77,13 @@ func (v variant) run() (evicted int) {
 		time.Sleep(settled)
 	}
 	for i := range count {
-		rig.Must(pods.Delete(ctx, name(i), metav1.DeleteOptions{}))
+		rig.Delete(pods, name(i))
 		time.Sleep(settled / count)
 		create(client, i, "new", "healthy")
 	}
 	stalled.Store(false)
 	took, _ := rig.Wait(10*time.Millisecond, patient, func() bool {
-		left := rig.Value(pods.List(ctx, metav1.ListOptions{}))
-		evicted = count - len(left.Items)
+		evicted = count - len(rig.List(pods, "").Items)
 		return evicted == count
 	})
 	fmt.Printf("%s: %v after they were created on a node without taints, %d of %d pods have been evicted\n", v.what, took.Round(100*time.Millisecond), evicted, count)

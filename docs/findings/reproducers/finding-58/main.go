@@ -69,16 +69,13 @@ func (v variant) run(etcd string) (left int) {
 			}
 		}
 	})
-	remaining := func() []apiextensionsv1.CustomResourceDefinition {
-		return rig.Value(definitions.List(ctx, metav1.ListOptions{})).Items
-	}
-	all(func(group string) { rig.Must(definitions.Delete(ctx, "things."+group, metav1.DeleteOptions{})) })
+	all(func(group string) { rig.Delete(definitions, "things."+group) })
 	// settle waits until no definition is left, or nobody has written any for a while.
 	settle := func() []apiextensionsv1.CustomResourceDefinition {
 		var left []apiextensionsv1.CustomResourceDefinition
 		versions, since := "", time.Now()
 		rig.Wait(100*time.Millisecond, patience, func() bool {
-			left = remaining()
+			left = rig.List(definitions, "").Items
 			now := ""
 			for _, definition := range left {
 				now += definition.ResourceVersion + " "

@@ -26,8 +26,6 @@ const (
 	settled              = time.Second // longer than the scheduler takes to observe a change
 )
 
-var ctx = context.Background()
-
 // variant is what happens to the first pod with the claim and to its node.
 type variant struct {
 	what  string
@@ -69,10 +67,10 @@ func (v variant) run(etcd string) int {
 		c.addNode(name)
 	}
 	c.place("first", claim)
-	first := rig.Value(c.pods().Get(ctx, "first", metav1.GetOptions{}))
+	first := rig.Get(c.pods(), "first")
 	v.do(c, first.Spec.NodeName)
 	refused := c.place("last", claim)
-	pods := rig.Value(c.pods().List(ctx, metav1.ListOptions{}))
+	pods := rig.List(c.pods(), "")
 	var placed []string
 	for _, pod := range pods.Items {
 		if len(pod.Spec.Volumes) > 0 && pod.Spec.NodeName != "" {
@@ -103,7 +101,7 @@ func start(etcd, prefix string) *cluster {
 		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: volume}},
 	}})
 
-	api.Schedule(ctx, client, informers.NewSharedInformerFactory(client, 0))
+	api.Schedule(context.Background(), client, informers.NewSharedInformerFactory(client, 0))
 	return c
 }
 
@@ -115,13 +113,13 @@ func (c *cluster) addNode(name string) {
 }
 
 func (c *cluster) removeNode(name string) {
-	rig.Must(c.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}))
+	rig.Delete(c.CoreV1().Nodes(), name)
 	time.Sleep(settled)
 }
 
 // deletePod deletes a pod. Its kubelet deletes it again, without a grace period, once it has stopped, and the pod garbage collector if the node is gone.
 func (c *cluster) deletePod(name string, grace int64) {
-	rig.Must(c.pods().Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}))
+	rig.Delete(c.pods(), name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
 	time.Sleep(settled)
 }
 
@@ -134,7 +132,7 @@ func (c *cluster) place(name, claim string) (refused string) {
 	}
 	rig.Create(c.pods(), pod)
 	rig.Await(time.Millisecond, 10*time.Second, "the scheduler neither places nor refuses the pod "+name, func() bool {
-		pod := rig.Value(c.pods().Get(ctx, name, metav1.GetOptions{}))
+		pod := rig.Get(c.pods(), name)
 		for _, condition := range pod.Status.Conditions {
 			if condition.Reason == corev1.PodReasonUnschedulable {
 				refused, _, _ = strings.Cut(condition.Message, ". preemption:")

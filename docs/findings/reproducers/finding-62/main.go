@@ -58,9 +58,7 @@ func main() {
 	api.Control(ctx, client, "", 1, api.StatefulSets, api.ClaimProtection)
 	collector.Over(config)
 	go jobs.Kubelet(client, corev1.PodSucceeded)
-	rig.Variants("a pod and its claim wait for each other", variants, func(v variant) (string, bool, bool) {
-		return v.name, v.shows, v.stays(client)
-	})
+	rig.Variants("a pod and its claim wait for each other", variants, func(v variant) (string, bool, bool) { return v.name, v.shows, v.stays(client) })
 }
 
 // stays creates a StatefulSet, scales it down, deletes it or a pod of it, and reports whether anything stays that is being deleted. Then it tries what may help.
@@ -71,25 +69,22 @@ func (v variant) stays(client kubernetes.Interface) bool {
 	rig.Until(func() bool { return v.status(client).ReadyReplicas == replicas })
 	if !v.whole {
 		rig.Patch(sets, v.name, `{"spec":{"replicas":0}}`)
-		rig.Until(func() bool {
-			last := rig.Value(pods.Get(ctx, fmt.Sprint(v.name, "-", replicas-1), metav1.GetOptions{}))
-			return last.DeletionTimestamp != nil
-		})
+		rig.Until(func() bool { return rig.Get(pods, fmt.Sprint(v.name, "-", replicas-1)).DeletionTimestamp != nil })
 	}
 	if v.pod {
-		rig.Must(pods.Delete(ctx, v.name+"-0", metav1.DeleteOptions{PropagationPolicy: &v.policy}))
+		rig.Delete(pods, v.name+"-0", metav1.DeleteOptions{PropagationPolicy: &v.policy})
 	} else {
-		rig.Must(sets.Delete(ctx, v.name, metav1.DeleteOptions{PropagationPolicy: &v.policy}))
+		rig.Delete(sets, v.name, metav1.DeleteOptions{PropagationPolicy: &v.policy})
 	}
 	if v.goes(client, "the deletion") {
 		return false
 	}
 	if !v.pod {
-		rig.Must(sets.Delete(ctx, v.name, inBackground))
+		rig.Delete(sets, v.name, inBackground)
 		v.create(client)
 		_, has := rig.Wait(50*time.Millisecond, patientAgain, func() bool { return v.status(client).Replicas > 0 })
 		fmt.Printf("%s: deleted again and recreated, the StatefulSet has a pod within %v: %v\n", v.name, patientAgain, has)
-		rig.Must(sets.Delete(ctx, v.name, inBackground))
+		rig.Delete(sets, v.name, inBackground)
 	}
 	for ordinal := range replicas {
 		rig.Found(pods.Delete(ctx, fmt.Sprint(v.name, "-", ordinal), inBackground))
@@ -99,7 +94,7 @@ func (v variant) stays(client kubernetes.Interface) bool {
 }
 
 func (v variant) status(client kubernetes.Interface) appsv1.StatefulSetStatus {
-	return rig.Value(client.AppsV1().StatefulSets(space).Get(ctx, v.name, metav1.GetOptions{})).Status
+	return rig.Get(client.AppsV1().StatefulSets(space), v.name).Status
 }
 
 func (v variant) create(client kubernetes.Interface) {

@@ -110,8 +110,8 @@ func control(client, binding kubernetes.Interface) {
 func storage(client kubernetes.Interface) {
 	core, since := client.CoreV1(), map[types.UID]time.Time{}
 	for ; ; time.Sleep(50 * time.Millisecond) {
-		pods := rig.Value(core.Pods("").List(ctx, metav1.ListOptions{})) // before the claims, so that these are as of when a pod is on a node, or later
-		claims := rig.Value(core.PersistentVolumeClaims("").List(ctx, metav1.ListOptions{}))
+		pods := rig.List(core.Pods(""), "") // before the claims, so that these are as of when a pod is on a node, or later
+		claims := rig.List(core.PersistentVolumeClaims(""), "")
 		usable := map[string]bool{}
 		for _, claim := range claims.Items {
 			usable[claim.Namespace+claim.Name] = claim.Status.Phase == corev1.ClaimBound
@@ -149,7 +149,7 @@ func (v variant) waits(client kubernetes.Interface) bool {
 		old = v.get(client, scratch).UID
 	}
 	if v.when == another {
-		rig.Must(client.CoreV1().Pods(v.space).Delete(ctx, pod, *metav1.NewDeleteOptions(0)))
+		rig.Delete(client.CoreV1().Pods(v.space), pod, *metav1.NewDeleteOptions(0))
 	}
 	if v.when == another || v.when == selected {
 		rig.Until(func() bool {
@@ -159,7 +159,7 @@ func (v variant) waits(client kubernetes.Interface) bool {
 		v.remove(client)
 	}
 	if v.when == started {
-		rig.Must(client.CoreV1().PersistentVolumeClaims(v.space).Delete(ctx, v.claim, metav1.DeleteOptions{}))
+		rig.Delete(client.CoreV1().PersistentVolumeClaims(v.space), v.claim)
 		time.Sleep(2 * time.Second) // longer than a claim takes to go
 	}
 	took, starts := v.starts(client)
@@ -169,7 +169,7 @@ func (v variant) waits(client kubernetes.Interface) bool {
 		return false
 	}
 	fmt.Printf("%v: %v after it was placed, the pod has not started; its claim is %s, with the selected node %q\n", v, took, claim.Status.Phase, claim.Annotations[annotation])
-	rig.Must(client.CoreV1().Pods(v.space).Delete(ctx, pod, *metav1.NewDeleteOptions(0)))
+	rig.Delete(client.CoreV1().Pods(v.space), pod, *metav1.NewDeleteOptions(0))
 	_, starts = v.starts(client)
 	fmt.Printf("%v: the pod that replaces this one has started: %v\n", v, starts)
 	return true
@@ -203,7 +203,7 @@ func (v variant) get(client kubernetes.Interface, name string) *corev1.Persisten
 // remove deletes the claim, and returns once it has gone.
 func (v variant) remove(client kubernetes.Interface) {
 	uid := v.get(client, v.claim).UID
-	rig.Must(client.CoreV1().PersistentVolumeClaims(v.space).Delete(ctx, v.claim, metav1.DeleteOptions{}))
+	rig.Delete(client.CoreV1().PersistentVolumeClaims(v.space), v.claim)
 	rig.Await(time.Millisecond, 10*time.Second, "the claim does not go: "+v.String(), func() bool { return v.get(client, v.claim).UID != uid })
 }
 

@@ -94,9 +94,9 @@ func (v variant) stuck(client kubernetes.Interface) bool {
 		rig.Patch(all, name, `{"metadata":{"finalizers":["`+finalizer+`"]}}`)
 	}
 	restart("before")
-	rig.Must(all.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &v.policy}))
+	rig.Delete(all, name, metav1.DeleteOptions{PropagationPolicy: &v.policy})
 	restart("after")
-	rig.Must(client.CoreV1().Pods(v.space).Delete(ctx, "a-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	rig.Delete(client.CoreV1().Pods(v.space), "a-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	v.run(client, 2)
 	if v.follows(client, "the pod was replaced") {
 		return false
@@ -122,7 +122,7 @@ func (v variant) run(client kubernetes.Interface, ordinal int) {
 		Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
 	}
-	rig.Value(pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{}))
+	rig.UpdateStatus(pods, pod)
 }
 
 // follows waits until the slices that stay are those of the pods, prints how long that took and what there is, and returns whether it came to that.
@@ -153,7 +153,7 @@ func (v variant) live(client kubernetes.Interface) string {
 }
 
 func (v variant) slices(client kubernetes.Interface) []discoveryv1.EndpointSlice {
-	return rig.Value(client.DiscoveryV1().EndpointSlices(v.space).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})).Items
+	return rig.List(client.DiscoveryV1().EndpointSlices(v.space), discoveryv1.LabelServiceName+"="+service).Items
 }
 
 func podsOf(slice discoveryv1.EndpointSlice) (pods []string) {

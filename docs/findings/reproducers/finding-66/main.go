@@ -104,7 +104,7 @@ func (v variant) run(served, late *clientrest.Config) bool {
 	create(kube, v.name, "data", owners)
 	if v.monitored {
 		time.Sleep(time.Second) // the collector observes both
-		rig.Must(claims.Delete(ctx, "other", metav1.DeleteOptions{}))
+		rig.Delete(claims, "other")
 	}
 	_, deleted := rig.Wait(10*time.Millisecond, patient, func() bool { return rig.Gone(claims, "data") })
 	_, err := things.Get(ctx, "owner", metav1.GetOptions{})

@@ -75,10 +75,8 @@ func main() {
 	time.Sleep(idle)
 
 	orphan := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}
-	each(func(v variant) { rig.Must(client.BatchV1().Jobs(space).Delete(ctx, v.name, orphan)) })
-	rig.Until(func() bool {
-		return len(rig.Value(client.BatchV1().Jobs(space).List(ctx, metav1.ListOptions{})).Items) == 0
-	})
+	each(func(v variant) { rig.Delete(client.BatchV1().Jobs(space), v.name, orphan) })
+	rig.Until(func() bool { return len(rig.List(client.BatchV1().Jobs(space), "").Items) == 0 })
 	stop()
 	each(func(v variant) {
 		fmt.Printf("%s: when the manager is stopped, %s\n", v.name, describe(v.list()))
@@ -110,7 +108,7 @@ func main() {
 			rig.Patch(client.CoreV1().Pods(space), pod.Name, `{"metadata":{"annotations":{"changed":"yes"}}}`)
 		}
 		if !v.gone("another restart and a change of all pods") {
-			rig.Must(client.AppsV1().ReplicaSets(space).Delete(ctx, v.name, orphan))
+			rig.Delete(client.AppsV1().ReplicaSets(space), v.name, orphan)
 			v.gone("the ReplicaSet was deleted and orphaned them")
 		}
 		return v.name, v.shows, true
@@ -175,7 +173,7 @@ func (v variant) adopt(now moment) {
 
 // list returns those pods of the deleted Job that are there. They keep its labels.
 func (v variant) list() []corev1.Pod {
-	return rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + v.name})).Items
+	return rig.List(client.CoreV1().Pods(space), batchv1.JobNameLabel+"="+v.name).Items
 }
 
 // gone waits until the pods are gone, prints how long that took or what is left, and returns whether it came to that.

@@ -33,8 +33,6 @@ const (
 	told = 100 * time.Millisecond
 )
 
-var ctx = context.Background()
-
 // variant is what happens before a Job is recreated.
 type variant struct {
 	name string
@@ -81,7 +79,7 @@ func (v variant) run(config *rest.Config, user kubernetes.Interface) bool {
 		rig.Await(10*time.Millisecond, patient, "failed pods are not counted", func() bool { return status(user, v.name).Failed == v.failures })
 		end()
 	}
-	rig.Must(user.BatchV1().Jobs(v.name).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	rig.Delete(user.BatchV1().Jobs(v.name), name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 	again := name
 	if v.renamed {
 		again = "another"
@@ -113,20 +111,20 @@ func create(user kubernetes.Interface, space, name string, pods int32) *batchv1.
 }
 
 func status(user kubernetes.Interface, space string) batchv1.JobStatus {
-	return rig.Value(user.BatchV1().Jobs(space).Get(ctx, name, metav1.GetOptions{})).Status
+	return rig.Get(user.BatchV1().Jobs(space), name).Status
 }
 
 // podsOf returns the pods of a Job.
 func podsOf(user kubernetes.Interface, space string, of types.UID) []corev1.Pod {
-	return rig.Value(user.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.ControllerUidLabel + "=" + string(of)})).Items
+	return rig.List(user.CoreV1().Pods(space), batchv1.ControllerUidLabel+"="+string(of)).Items
 }
 
 // fail has all pods fail, as a kubelet does whose containers exit with an error.
 func fail(user kubernetes.Interface, space string) {
-	for _, pod := range rig.Value(user.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})).Items {
+	for _, pod := range rig.List(user.CoreV1().Pods(space), "").Items {
 		exited := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.Now()}}
 		pod.Status.Phase, pod.Status.ContainerStatuses = corev1.PodFailed, []corev1.ContainerStatus{{Name: "c", State: exited}}
-		rig.Value(user.CoreV1().Pods(space).UpdateStatus(ctx, &pod, metav1.UpdateOptions{}))
+		rig.UpdateStatus(user.CoreV1().Pods(space), &pod)
 	}
 }
 
@@ -147,7 +145,7 @@ func control(config *rest.Config, space string, watches map[string]*watch, creat
 			defer of.down.RUnlock()
 		}
 	}))
-	return api.Control(ctx, kubernetes.NewForConfigOrDie(config), space, 5, api.Jobs)
+	return api.Control(context.Background(), kubernetes.NewForConfigOrDie(config), space, 5, api.Jobs)
 }
 
 // lists reports whether a request is a list, or a watch that begins with one.

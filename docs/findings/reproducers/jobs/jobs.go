@@ -87,7 +87,7 @@ func (c *Cluster) Until(name string, wanted func(*batchv1.Job) bool) (time.Durat
 
 // Job returns a Job as it is stored.
 func (c *Cluster) Job(name string) *batchv1.Job {
-	return rig.Value(c.client.BatchV1().Jobs(space).Get(ctx, name, metav1.GetOptions{}))
+	return rig.Get(c.client.BatchV1().Jobs(space), name)
 }
 
 // Has reports whether a Job has one of some conditions.
@@ -141,7 +141,7 @@ func (c *Cluster) End(name string, code int32, indexes ...string) {
 func (c *Cluster) Evict(name string, indexes ...string) {
 	for index, pod := range c.running(name) {
 		if slices.Contains(indexes, index) {
-			rig.Must(c.client.CoreV1().Pods(space).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
+			rig.Delete(c.client.CoreV1().Pods(space), pod.Name)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (c *Cluster) running(name string) map[string]corev1.Pod {
 }
 
 func (c *Cluster) pods(name string) []corev1.Pod {
-	return rig.Value(c.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})).Items
+	return rig.List(c.client.CoreV1().Pods(space), batchv1.JobNameLabel+"="+name).Items
 }
 
 func indexOf(pod corev1.Pod) string { return pod.Annotations[batchv1.JobCompletionIndexAnnotation] }
@@ -198,7 +198,7 @@ func indexOf(pod corev1.Pod) string { return pod.Annotations[batchv1.JobCompleti
 // it runs or is mounted. The phase is that in which it ends.
 func Kubelet(client kubernetes.Interface, end corev1.PodPhase) {
 	for ; ; time.Sleep(100 * time.Millisecond) {
-		for _, pod := range rig.Value(client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})).Items {
+		for _, pod := range rig.List(client.CoreV1().Pods(""), "").Items {
 			deleted := pod.DeletionTimestamp
 			switch {
 			case pod.Status.Phase == corev1.PodPending:

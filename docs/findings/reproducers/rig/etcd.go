@@ -43,24 +43,27 @@ func StartEtcd() string {
 	local := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	config.ListenClientUrls, config.ListenPeerUrls = local, local
 	server := Value(embed.StartEtcd(config))
+	Ready(server)
+	return server.Clients[0].Addr().String()
+}
+
+// Ready waits until a member is ready.
+func Ready(member *embed.Etcd) {
 	select {
-	case <-server.Server.ReadyNotify():
+	case <-member.Server.ReadyNotify():
 	case <-time.After(time.Minute):
 		Must(fmt.Errorf("etcd is not ready after a minute"))
 	}
-	return server.Clients[0].Addr().String()
 }
 
 // Client connects to an address.
 func Client(address string) *clientv3.Client {
-	client := Value(clientv3.New(clientv3.Config{Endpoints: []string{"http://" + address}, Logger: zap.NewNop(), DialTimeout: 10 * time.Second}))
-	return client
+	return Value(clientv3.New(clientv3.Config{Endpoints: []string{"http://" + address}, Logger: zap.NewNop(), DialTimeout: 10 * time.Second}))
 }
 
 // Put writes a key and returns the revision of the change.
 func Put(client *clientv3.Client, key, value string) int64 {
-	response := Value(client.Put(context.Background(), key, value))
-	return response.Header.Revision
+	return Value(client.Put(context.Background(), key, value)).Header.Revision
 }
 
 // Discard receives and drops all responses of a watch, so that it never lags.

@@ -16,8 +16,7 @@ func Metric(address, name string) (sum float64) {
 	defer response.Body.Close()
 	text := Value(io.ReadAll(response.Body))
 	for _, line := range regexp.MustCompile(`(?m)^`+name+`(\{.*\})? (.*)$`).FindAllStringSubmatch(string(text), -1) {
-		value := Value(strconv.ParseFloat(line[2], 64))
-		sum += value
+		sum += Value(strconv.ParseFloat(line[2], 64))
 	}
 	return sum
 }

@@ -23,6 +23,41 @@ func Create[O any](client interface {
 	return Value(client.Create(context.Background(), object, metav1.CreateOptions{}))
 }
 
+// Get returns an object that must exist.
+func Get[O any](client interface {
+	Get(context.Context, string, metav1.GetOptions) (O, error)
+}, name string) O {
+	return Value(client.Get(context.Background(), name, metav1.GetOptions{}))
+}
+
+// List returns the list of the objects that a label selector selects, or of all if it is "".
+func List[L any](client interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+}, selector string) L {
+	return Value(client.List(context.Background(), metav1.ListOptions{LabelSelector: selector}))
+}
+
+// Update updates an object, and returns what is stored.
+func Update[O any](client interface {
+	Update(context.Context, O, metav1.UpdateOptions) (O, error)
+}, object O) O {
+	return Value(client.Update(context.Background(), object, metav1.UpdateOptions{}))
+}
+
+// UpdateStatus updates the status of an object.
+func UpdateStatus[O any](client interface {
+	UpdateStatus(context.Context, O, metav1.UpdateOptions) (O, error)
+}, object O) {
+	Value(client.UpdateStatus(context.Background(), object, metav1.UpdateOptions{}))
+}
+
+// Delete deletes an object that must exist. There may be options.
+func Delete(client interface {
+	Delete(context.Context, string, metav1.DeleteOptions) error
+}, name string, options ...metav1.DeleteOptions) {
+	Must(client.Delete(context.Background(), name, append(options, metav1.DeleteOptions{})[0]))
+}
+
 // Patch merges a patch into an object or a subresource of it.
 func Patch[O any](client interface {
 	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (O, error)

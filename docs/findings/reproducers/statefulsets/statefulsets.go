@@ -137,7 +137,7 @@ func (c *Cluster) runPods() {
 }
 
 func (c *Cluster) pods() []corev1.Pod {
-	return rig.Value(c.client.CoreV1().Pods(space).List(c.ctx, metav1.ListOptions{})).Items
+	return rig.List(c.client.CoreV1().Pods(space), "").Items
 }
 
 // Create creates the StatefulSet, with the default history limit.
@@ -168,7 +168,7 @@ func (c *Cluster) Change(image string) {
 
 // Set returns the StatefulSet.
 func (c *Cluster) Set() *appsv1.StatefulSet {
-	return rig.Value(c.client.AppsV1().StatefulSets(space).Get(c.ctx, name, metav1.GetOptions{}))
+	return rig.Get(c.client.AppsV1().StatefulSets(space), name)
 }
 
 // Current returns the image of the revision that is the current one by the status, or "none" if the revision does not exist.
@@ -177,13 +177,12 @@ func (c *Cluster) Current() string {
 	if !rig.Found(err) {
 		return "none"
 	}
-	set := rig.Value(statefulset.ApplyRevision(c.Set(), revision))
-	return set.Spec.Template.Spec.Containers[0].Image
+	return rig.Value(statefulset.ApplyRevision(c.Set(), revision)).Spec.Template.Spec.Containers[0].Image
 }
 
 // Evict removes a pod.
 func (c *Cluster) Evict(ordinal int) {
-	rig.Must(c.client.CoreV1().Pods(space).Delete(c.ctx, fmt.Sprint(name, "-", ordinal), metav1.DeleteOptions{}))
+	rig.Delete(c.client.CoreV1().Pods(space), fmt.Sprint(name, "-", ordinal))
 }
 
 // Images returns the images of the pods, by ordinal, with "none" for a pod that does not exist.

@@ -59,7 +59,7 @@ func Define(client clientset.Interface, group string) time.Duration {
 		},
 	})
 	return rig.Await(100*time.Millisecond, time.Minute, "a definition is not established", func() bool {
-		defined := rig.Value(definitions.Get(context.Background(), created.Name, metav1.GetOptions{}))
+		defined := rig.Get(definitions, created.Name)
 		return apihelpers.IsCRDConditionTrue(defined, apiextensionsv1.Established)
 	})
 }

@@ -61,10 +61,9 @@ func New(address string) *Store {
 
 // Encode returns the stored form of a ConfigMap.
 func (s *Store) Encode(name, data string) string {
-	stored := rig.Value(runtime.Encode(s.codec, &corev1.ConfigMap{
+	return string(rig.Value(runtime.Encode(s.codec, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data": data},
-	}))
-	return string(stored)
+	})))
 }
 
 // List lists at a resourceVersion, "" for a consistent read. It returns the resourceVersions

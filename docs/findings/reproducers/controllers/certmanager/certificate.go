@@ -1,8 +1,6 @@
 package certmanager
 
 import (
-	"context"
-
 	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
 	api "github.com/cert-manager/cert-manager/pkg/apis/certmanager"
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -27,7 +25,7 @@ func Certificate(client versioned.CertmanagerV1Interface, name, issuer, group st
 
 // Get returns a certificate.
 func Get(client versioned.CertmanagerV1Interface, name string) *cmapi.Certificate {
-	return rig.Value(client.Certificates(server.Namespace).Get(context.Background(), name, metav1.GetOptions{}))
+	return rig.Get(client.Certificates(server.Namespace), name)
 }
 
 // IsIssuing reports whether a certificate has the condition Issuing.

@@ -33,7 +33,7 @@ func Start(wrap transport.WrapperFunc) *rest.Config {
 	issuers := versioned.NewForConfigOrDie(config).Issuers(server.Namespace)
 	rig.Create(issuers, issuer)
 	rig.Until(func() bool {
-		issuer = rig.Value(issuers.Get(ctx, SelfSigned, metav1.GetOptions{}))
+		issuer = rig.Get(issuers, SelfSigned)
 		return apiutil.IssuerHasCondition(issuer, cmapi.IssuerCondition{Type: cmapi.IssuerConditionReady, Status: cmmeta.ConditionTrue})
 	})
 	return config

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"encoding/pem"
 	"fmt"
 	"time"
@@ -26,7 +25,7 @@ const key = "key"
 
 func main() {
 	config := certmanager.Start(nil)
-	client, ctx := versioned.NewForConfigOrDie(config), context.Background()
+	client := versioned.NewForConfigOrDie(config)
 	certificate := &cmapi.Certificate{Spec: cmapi.CertificateSpec{DNSNames: []string{"example.com"}, PrivateKey: &cmapi.CertificatePrivateKey{Algorithm: cmapi.ECDSAKeyAlgorithm}}}
 	signer := rig.Value(pki.GenerateECPrivateKey(pki.ECCurve256))
 	csr := rig.Value(pki.GenerateCSR(certificate))
@@ -38,7 +37,7 @@ func main() {
 		})
 	}
 	reason := func(name string) string {
-		request := rig.Value(client.CertificateRequests(server.Namespace).Get(ctx, name, metav1.GetOptions{}))
+		request := rig.Get(client.CertificateRequests(server.Namespace), name)
 		return apiutil.CertificateRequestReadyReason(request)
 	}
 	rig.Until(func() bool {

@@ -54,7 +54,7 @@ func failOnce(client versioned.CertmanagerV1Interface, name string, begin func()
 	now := metav1.Now()
 	request.Status.FailureTime = &now
 	apiutil.SetCertificateRequestCondition(request, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonFailed, "no")
-	rig.Value(client.CertificateRequests(server.Namespace).UpdateStatus(ctx, request, metav1.UpdateOptions{}))
+	rig.UpdateStatus(client.CertificateRequests(server.Namespace), request)
 	for range 6 { // each retry waits longer
 		rig.Until(func() bool { return !certmanager.IsIssuing(certmanager.Get(client, name)) })
 	}

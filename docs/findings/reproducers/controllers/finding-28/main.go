@@ -60,13 +60,13 @@ func claim(client kubernetes.Interface, name string) {
 	volume := "pvc-" + string(one.UID)
 	time.Sleep(creation / 2)
 	one.Labels = map[string]string{"changed": "yes"}
-	rig.Value(claims.Update(ctx, one, metav1.UpdateOptions{}))
+	rig.Update(claims, one)
 	var pv *corev1.PersistentVolume
 	var err error
 	rig.Until(func() bool { pv, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err == nil })
-	rig.Must(claims.Delete(ctx, name, metav1.DeleteOptions{}))
+	rig.Delete(claims, name)
 	pv.Status.Phase = corev1.VolumeReleased // as the PersistentVolume controller sets it
-	rig.Value(volumes.UpdateStatus(ctx, pv, metav1.UpdateOptions{}))
+	rig.UpdateStatus(volumes, pv)
 	rig.Until(func() bool { _, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err != nil })
 }
 

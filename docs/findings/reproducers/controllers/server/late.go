@@ -7,25 +7,17 @@ import (
 	"time"
 
 	"k8s.io/client-go/transport"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
 // Late delays everything that the watches of a resource deliver, as a busy API server does.
 func Late(resource string, by time.Duration) transport.WrapperFunc {
-	return func(next http.RoundTripper) http.RoundTripper { return late{next, resource, by} }
-}
-
-type late struct {
-	http.RoundTripper
-	resource string
-	by       time.Duration
-}
-
-func (l late) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := l.RoundTripper.RoundTrip(request)
-	if err == nil && request.URL.Query().Get("watch") == "true" && strings.HasSuffix(request.URL.Path, "/"+l.resource) {
-		response.Body = newLateBody(response.Body, l.by)
-	}
-	return response, err
+	return rig.After(func(request *http.Request, response *http.Response) {
+		if request.URL.Query().Get("watch") == "true" && strings.HasSuffix(request.URL.Path, "/"+resource) {
+			response.Body = newLateBody(response.Body, by)
+		}
+	})
 }
 
 type chunk struct {

@@ -41,7 +41,7 @@ func Start(controller, sidecar transport.WrapperFunc, storage *Storage) client.S
 	pvc.Spec.VolumeName = "volume"
 	pvc = rig.Create(core.PersistentVolumeClaims(server.Namespace), pvc)
 	pvc.Status.Phase = corev1.ClaimBound
-	rig.Value(core.PersistentVolumeClaims(server.Namespace).UpdateStatus(ctx, pvc, metav1.UpdateOptions{}))
+	rig.UpdateStatus(core.PersistentVolumeClaims(server.Namespace), pvc)
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: pvc.Spec.VolumeName}}
 	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "volume"}
 	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: server.Namespace, Name: claim, UID: pvc.UID}
@@ -62,8 +62,7 @@ func Create(c client.SnapshotV1Interface, name string) *snapshotv1.VolumeSnapsho
 	snapshot := &snapshotv1.VolumeSnapshot{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	snapshot.Spec.VolumeSnapshotClassName = new("class")
 	snapshot.Spec.Source.PersistentVolumeClaimName = new(claim)
-	snapshot = rig.Create(c.VolumeSnapshots(server.Namespace), snapshot)
-	return snapshot
+	return rig.Create(c.VolumeSnapshots(server.Namespace), snapshot)
 }
 
 // DeleteEarly creates snapshots one after the other, and deletes each as soon as it has begun.
@@ -71,20 +70,20 @@ func DeleteEarly(c client.SnapshotV1Interface, rounds int, begun func(client.Sna
 	for i := range rounds {
 		snapshot := Create(c, fmt.Sprintf("snapshot-%d", i))
 		rig.Until(func() bool { return begun(c, snapshot) })
-		rig.Must(c.VolumeSnapshots(server.Namespace).Delete(ctx, snapshot.Name, metav1.DeleteOptions{}))
+		rig.Delete(c.VolumeSnapshots(server.Namespace), snapshot.Name)
 	}
 }
 
 // Ready reports whether a snapshot is ready to use.
 func Ready(c client.SnapshotV1Interface, name string) bool {
-	snapshot := rig.Value(c.VolumeSnapshots(server.Namespace).Get(ctx, name, metav1.GetOptions{}))
+	snapshot := rig.Get(c.VolumeSnapshots(server.Namespace), name)
 	return snapshot.Status != nil && snapshot.Status.ReadyToUse != nil && *snapshot.Status.ReadyToUse
 }
 
 // Orphans waits for pending deletions, and returns the snapshots in the storage that have no content in the cluster.
 func Orphans(c client.SnapshotV1Interface, storage *Storage) (orphans []string) {
 	time.Sleep(20 * time.Second)
-	contents := rig.Value(c.VolumeSnapshotContents().List(ctx, metav1.ListOptions{}))
+	contents := rig.List(c.VolumeSnapshotContents(), "")
 	known := map[string]bool{}
 	for _, content := range contents.Items {
 		known["snapshot-"+string(content.Spec.VolumeSnapshotRef.UID)] = true
