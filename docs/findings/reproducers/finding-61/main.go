@@ -5,11 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,42 +35,32 @@ var ctx = context.Background()
 // variant says whether the API server of the scheduler's informers is down from the binding of the pod until its deletion. It names the pod that is created then, and
 // the node that this pod has from the beginning, if any.
 type variant struct {
+	what         string
 	down         bool
 	second, node string
 }
 
-func (v variant) String() string {
-	watch := "its watch goes on"
-	if v.down {
-		watch = "its watch is interrupted"
-	}
-	if v.node != "" {
-		return fmt.Sprintf("%s, %s is deleted, and %s created on another node", watch, name, v.second)
-	}
-	return fmt.Sprintf("%s, %s is deleted, and %s created", watch, name, v.second)
-}
-
 func main() {
 	etcd := rig.StartEtcd()
-	all := []variant{{false, name, ""}, {true, "web-1", ""}, {true, name, ""}, {true, name, "node-2"}}
-	rig.Variants("kube-scheduler keeps the room of a deleted pod", all, func(v variant) (string, bool, bool) {
-		return v.String(), v.down && v.second == name, v.run(etcd)
-	})
+	rig.Variants("kube-scheduler keeps the room of a deleted pod", []variant{
+		{"its watch goes on, web-0 is deleted, and web-0 created", false, name, ""},
+		{"its watch is interrupted, web-0 is deleted, and web-1 created", true, "web-1", ""},
+		{"its watch is interrupted, web-0 is deleted, and web-0 created", true, name, ""},
+		{"its watch is interrupted, web-0 is deleted, and web-0 created on another node", true, name, "node-2"},
+	}, func(v variant) (string, bool, bool) { return v.what, v.down && v.second == name, v.run(etcd) })
 }
 
 // run has a pod bound and deleted, and another one created. This one is deleted as well, unless it is on another node. So the node is empty. A last pod, of a higher
 // priority, needs all of it. run reports whether that one stays pending.
 func (v variant) run(etcd string) bool {
-	over := store.Options{Etcd: etcd, Prefix: "/" + v.String()}
+	over := store.Options{Etcd: etcd, Prefix: "/" + v.what}
 	config := api.Over(over, api.Directly)
-	first := rig.NewRelay(strings.TrimPrefix(config.Host, "http://"))
-	c := &cluster{config: config, user: kubernetes.NewForConfigOrDie(config)}
-	c.informing.Store(first.Address)
+	c := &cluster{config: config, user: kubernetes.NewForConfigOrDie(config), informing: rig.NewRelay(host(config))}
 	api.Namespace(c.user, space)
 	rig.Create(c.user.CoreV1().Nodes(), api.Node(node))
 	interrupt := func() {}
 	if v.down {
-		interrupt = first.Down
+		interrupt = c.informing.Down
 	}
 	observed, stop := c.schedule(interrupt)
 
@@ -81,7 +69,7 @@ func (v variant) run(etcd string) bool {
 	c.remove(name)
 	c.create(v.second, "100m", v.node, 0)
 	if v.down { // As after a restart, the watch cache does not have the events that the informers have missed.
-		c.informing.Store(strings.TrimPrefix(api.Over(over, api.Directly).Host, "http://"))
+		c.informing.UpTo(host(api.Over(over, api.Directly)))
 	}
 	c.place(v.second)
 	rig.Await(time.Millisecond, 10*time.Second, "the scheduler does not observe the second pod on a node", func() bool {
@@ -96,33 +84,33 @@ func (v variant) run(etcd string) bool {
 	c.create("last", "1", "", 1)
 	why, placed := c.placed("last")
 	if placed {
-		fmt.Printf("%v: a pod for the whole empty node is placed\n", v)
+		fmt.Printf("%s: a pod for the whole empty node is placed\n", v.what)
 		return false
 	}
 	stop()
 	c.schedule(func() {})
 	c.place("last")
-	fmt.Printf("%v: a pod for the whole empty node is not placed within %v: %s; it is placed after a restart\n", v, patient, why)
+	fmt.Printf("%s: a pod for the whole empty node is not placed within %v: %s; it is placed after a restart\n", v.what, patient, why)
 	if second, err := c.user.CoreV1().Pods(space).Get(ctx, v.second, metav1.GetOptions{}); err == nil && second.DeletionTimestamp != nil {
-		fmt.Printf("%v: the pod on the other node is being deleted: %s\n", v, second.Status.Conditions[len(second.Status.Conditions)-1].Message)
+		fmt.Printf("%s: the pod on the other node is being deleted: %s\n", v.what, second.Status.Conditions[len(second.Status.Conditions)-1].Message)
 	}
 	return true
 }
 
-// cluster is an API server, a client of it, and the address of the one that informers use.
+func host(config *rest.Config) string { return strings.TrimPrefix(config.Host, "http://") }
+
+// cluster is an API server, a client of it, and the way of informers to the one that they use.
 type cluster struct {
 	config    *rest.Config
 	user      *kubernetes.Clientset
-	informing atomic.Value
+	informing *rig.Relay
 }
 
 // schedule runs kube-scheduler with its default configuration. It calls interrupt before the first pod is bound.
 func (c *cluster) schedule(interrupt func()) (pods listers.PodLister, stop func()) {
 	ctx, stop := context.WithCancel(ctx)
 	informing, direct := *c.config, *c.config
-	informing.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, c.informing.Load().(string))
-	}
+	informing.Host = "http://" + c.informing.Address
 	once := sync.OnceFunc(interrupt)
 	direct.Wrap(rig.Before(func(request *http.Request) {
 		if strings.HasSuffix(request.URL.Path, "/binding") {
@@ -147,7 +135,7 @@ func (c *cluster) create(name, cpus, node string, priority int32) {
 // remove has a pod fail, as a kubelet that refuses it does, and deletes it, as the StatefulSet controller does then. That needs no grace period.
 func (c *cluster) remove(name string) {
 	rig.Patch(c.user.CoreV1().Pods(space), name, `{"status":{"phase":"Failed","reason":"OutOfcpu"}}`, "status")
-	rig.Must(c.user.CoreV1().Pods(space).Delete(ctx, name, metav1.DeleteOptions{}))
+	rig.Delete(c.user.CoreV1().Pods(space), name)
 }
 
 // place waits until a pod is on a node.
@@ -160,7 +148,7 @@ func (c *cluster) place(name string) {
 // placed is like place, and returns what the scheduler says if the pod stays pending.
 func (c *cluster) placed(name string) (why string, placed bool) {
 	_, placed = rig.Wait(10*time.Millisecond, patient, func() bool {
-		pod := rig.Value(c.user.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{}))
+		pod := rig.Get(c.user.CoreV1().Pods(space), name)
 		for _, condition := range pod.Status.Conditions {
 			why, _, _ = strings.Cut(condition.Message, ". ")
 		}

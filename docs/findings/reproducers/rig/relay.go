@@ -11,36 +11,40 @@ type Relay struct {
 	// Address is the host and port at which clients connect.
 	Address string
 
-	mu    sync.Mutex
-	down  bool
-	held  sync.Mutex // locked while responses are held
-	conns []net.Conn
+	mu     sync.Mutex
+	server string
+	down   bool
+	held   sync.Mutex // locked while responses are held
+	conns  []net.Conn
 }
 
 // NewRelay listens at a free port of loopback.
 func NewRelay(server string) *Relay {
 	listener := Value(net.Listen("tcp", "127.0.0.1:0"))
-	r := &Relay{Address: listener.Addr().String()}
+	r := &Relay{Address: listener.Addr().String(), server: server}
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go r.forward(conn, server)
+			go r.forward(conn)
 		}
 	}()
 	return r
 }
 
-func (r *Relay) forward(client net.Conn, address string) {
+func (r *Relay) forward(client net.Conn) {
+	r.mu.Lock()
+	address := r.server
+	r.mu.Unlock()
 	server, err := net.Dial("tcp", address)
 	if err != nil {
 		_ = client.Close()
 		return
 	}
 	r.mu.Lock()
-	if r.down {
+	if r.down || r.server != address {
 		_, _ = client.Close(), server.Close()
 		r.mu.Unlock()
 		return
@@ -92,8 +96,11 @@ func (r *Relay) Down() {
 }
 
 // Up accepts connections again.
-func (r *Relay) Up() {
+func (r *Relay) Up() { r.UpTo(r.server) }
+
+// UpTo is like Up, and forwards connections to another server from then on.
+func (r *Relay) UpTo(server string) {
 	r.mu.Lock()
-	r.down = false
+	r.server, r.down = server, false
 	r.mu.Unlock()
 }
