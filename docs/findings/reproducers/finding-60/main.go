@@ -48,26 +48,23 @@ const workload = `{"metadata":{"name":%q},"spec":{%s"template":{"metadata":{"lab
 
 // variant is how late the API server of the controllers observes that the namespace was recreated, and whether the controllers receive another cause of refusals.
 type variant struct {
+	name  string
 	late  time.Duration
 	other bool
 }
 
-func (v variant) String() string {
-	if v.other {
-		return fmt.Sprintf("%v late, and refusals have another cause", v.late)
-	}
-	return fmt.Sprintf("%v late", v.late)
-}
-
 func main() {
 	etcd := rig.StartEtcd()
-	rig.Variants("controllers give up in a namespace that does not terminate", []variant{{0, false}, {2 * time.Second, true}, {2 * time.Second, false}},
-		func(v variant) (string, bool, bool) { return v.String(), v.late > 0 && !v.other, v.run(etcd) })
+	rig.Variants("controllers give up in a namespace that does not terminate", []variant{
+		{"0s late", 0, false},
+		{"2s late, and refusals have another cause", 2 * time.Second, true},
+		{"2s late", 2 * time.Second, false},
+	}, func(v variant) (string, bool, bool) { return v.name, v.late > 0 && !v.other, v.run(etcd) })
 }
 
 // run recreates a namespace, creates workloads in it, and reports whether the controllers give up.
 func (v variant) run(etcd string) bool {
-	over, relay := store.Options{Etcd: etcd, Prefix: "/" + v.String()}, (*rig.Relay)(nil)
+	over, relay := store.Options{Etcd: etcd, Prefix: "/" + v.name}, (*rig.Relay)(nil)
 	user := kubernetes.NewForConfigOrDie(api.Over(over, api.Directly))
 	config := api.Over(over, func(address string) string {
 		relay = rig.NewRelay(address)
@@ -87,7 +84,7 @@ func (v variant) run(etcd string) bool {
 
 	spaces, named := user.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}
 	rig.Create(spaces, named)
-	rig.Must(spaces.Delete(ctx, space, metav1.DeleteOptions{}))
+	rig.Delete(spaces, space)
 	rig.Await(time.Millisecond, 10*time.Second, "the second API server does not observe the deletion", func() bool {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
 		_, err := second.CoreV1().ServiceAccounts(space).Create(ctx, account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -108,7 +105,7 @@ func (v variant) run(etcd string) bool {
 		time.AfterFunc(v.late, relay.Release)
 	}
 	state, complete := wait(user, patient)
-	fmt.Printf("%v: %s; refused creates: %d\n", v, state, refused.Load())
+	fmt.Printf("%s: %s; refused creates: %d\n", v.name, state, refused.Load())
 	if complete {
 		return false
 	}
@@ -117,7 +114,7 @@ func (v variant) run(etcd string) bool {
 		rig.Must(user.BatchV1().RESTClient().Patch(types.MergePatchType).AbsPath(of).Body(annotation).Do(ctx).Error())
 	}
 	state, _ = wait(user, touching)
-	fmt.Printf("%v, and everything annotated: %s\n", v, state)
+	fmt.Printf("%s, and everything annotated: %s\n", v.name, state)
 	return true
 }
 
@@ -133,13 +130,11 @@ func wait(client kubernetes.Interface, patience time.Duration) (state string, co
 	took, complete := rig.Wait(50*time.Millisecond, patience, func() bool {
 		missing = nil
 		for _, name := range []string{"job", "replicaset"} {
-			pods := rig.Value(client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name}))
-			if len(pods.Items) == 0 {
+			if len(rig.List(client.CoreV1().Pods(space), "app="+name).Items) == 0 {
 				missing = append(missing, "the pod of the "+name)
 			}
 		}
-		sets := rig.Value(client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{LabelSelector: "app=deployment"}))
-		if len(sets.Items) == 0 {
+		if len(rig.List(client.AppsV1().ReplicaSets(space), "app=deployment").Items) == 0 {
 			missing = append(missing, "the replicaset of the deployment")
 		}
 		if _, err := client.CoreV1().ServiceAccounts(space).Get(ctx, "default", metav1.GetOptions{}); apierrors.IsNotFound(err) {

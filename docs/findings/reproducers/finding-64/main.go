@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -67,8 +68,11 @@ func main() {
 			// The controller syncs a Job a second after it has observed its first status. Those of the first Jobs are due a bit earlier than that of the middle one.
 			v.run(client, fmt.Sprintf("%s-%d-", v.name, round), job.SyncJobBatchPeriod+time.Duration(round-rounds)*10*time.Millisecond)
 		}
-		seen, all := twice(v.name), rounds/step*atOnce
-		fmt.Printf("%s: of %d Jobs, %d had two living pods for their only index%s\n", v.name, all, len(seen), example(seen))
+		seen, all, example := twice(v.name), rounds/step*atOnce, ""
+		if len(seen) > 0 {
+			example = ", such as " + seen[0]
+		}
+		fmt.Printf("%s: of %d Jobs, %d had two living pods for their only index%s\n", v.name, all, len(seen), example)
 		if v.shows {
 			rig.Verdict(len(seen), all, "a recreated Job has two pods for an index")
 		}
@@ -76,13 +80,6 @@ func main() {
 			rig.Must(fmt.Errorf("a control, %s, shows the bug", v.name))
 		}
 	}
-}
-
-func example(seen []string) string {
-	if len(seen) == 0 {
-		return ""
-	}
-	return ", such as " + seen[0]
 }
 
 // run creates Jobs, and recreates them while the controller's watches are held. That of Jobs goes on some time after half of them have got a status, and that of pods later.
@@ -98,7 +95,7 @@ func (v variant) run(client kubernetes.Interface, prefix string, after time.Dura
 	}
 	each(func(i int) {
 		name := fmt.Sprint(prefix, i)
-		rig.Must(client.BatchV1().Jobs(space).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		rig.Delete(client.BatchV1().Jobs(space), name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 		if v.renamed {
 			name += "-again"
 		}
@@ -152,19 +149,14 @@ func control(config *rest.Config) {
 // count watches pods. It returns a function that names those that were created while another one of the same Job lived, for Jobs with a prefix.
 func count(client kubernetes.Interface) (twice func(prefix string) []string) {
 	var mu sync.Mutex
-	living, seen := map[string]string{}, []string{}
+	living, seen := map[types.UID]string{}, []string{} // by Job
 	factory := informers.NewSharedInformerFactory(client, 0)
-	ended := func(pod *corev1.Pod) {
-		if of := string(pod.OwnerReferences[0].UID); living[of] == pod.Name {
-			delete(living, of)
-		}
-	}
 	rig.Value(factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
 			mu.Lock()
 			defer mu.Unlock()
 			pod := o.(*corev1.Pod)
-			of := string(pod.OwnerReferences[0].UID)
+			of := pod.OwnerReferences[0].UID
 			if other, lives := living[of]; lives {
 				seen = append(seen, pod.Name+" and "+other)
 			}
@@ -173,8 +165,9 @@ func count(client kubernetes.Interface) (twice func(prefix string) []string) {
 		UpdateFunc: func(_, o any) {
 			mu.Lock()
 			defer mu.Unlock()
-			if pod := o.(*corev1.Pod); pod.DeletionTimestamp != nil {
-				ended(pod)
+			pod := o.(*corev1.Pod)
+			if of := pod.OwnerReferences[0].UID; pod.DeletionTimestamp != nil && living[of] == pod.Name {
+				delete(living, of)
 			}
 		},
 	}))

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -46,8 +47,8 @@ var (
 
 // variant is a workload that adopts pods, keeps one of them, and deletes the others.
 type variant struct {
-	kind string
-	pods int
+	name, kind string // the name is also that of the namespace
+	pods       int
 	// user is what a user does with the pods, and lost is set if the response to the first DELETE of the controller is lost.
 	user action
 	lost bool
@@ -68,31 +69,22 @@ func main() {
 	var variants []variant
 	for _, kind := range []string{"replicaset", "daemonset", "job"} {
 		for _, does := range []action{deletes, replacesBefore, replacesMeanwhile} {
-			variants = append(variants, variant{kind: kind, pods: many, user: does})
+			variants = append(variants, variant{name: kind + "-" + string(does), kind: kind, pods: many, user: does})
 		}
 	}
-	variants = append(variants, variant{kind: "replicaset", pods: 2, user: replacesMeanwhile, lost: true})
+	variants = append(variants, variant{name: "replicaset-replaces-meanwhile-lost", kind: "replicaset", pods: 2, user: replacesMeanwhile, lost: true})
 	rig.Variants("a controller deletes pods that it does not own", variants, func(v variant) (string, bool, bool) {
-		return v.String(), v.user == replacesMeanwhile, v.run(config, user)
+		return v.name, v.user == replacesMeanwhile, v.run(config, user)
 	})
-}
-
-func (v variant) String() string {
-	name := v.kind + "-" + string(v.user)
-	if v.lost {
-		name += "-lost"
-	}
-	return name
 }
 
 // run returns whether the controller deletes a pod that the user has created in place of another one.
 func (v variant) run(config *rest.Config, user kubernetes.Interface) bool {
-	space := v.String()
-	api.Namespace(user, space)
+	api.Namespace(user, v.name)
 	adopted, created := map[string]types.UID{}, map[types.UID]string{}
 	for i := range v.pods {
 		name := fmt.Sprintf("web-%d", i)
-		adopted[name] = create(user, space, name, labels).UID
+		adopted[name] = create(user, v.name, name, labels).UID
 	}
 	replace := func(pods int) {
 		var mu sync.Mutex
@@ -100,9 +92,9 @@ func (v variant) run(config *rest.Config, user kubernetes.Interface) bool {
 		for i := range pods {
 			name := fmt.Sprintf("web-%d", i)
 			all.Go(func() {
-				remove(user, space, name, adopted[name])
+				remove(user, v.name, name, adopted[name])
 				if v.user != deletes {
-					other := create(user, space, name, nil)
+					other := create(user, v.name, name, nil)
 					mu.Lock()
 					defer mu.Unlock()
 					created[other.UID] = name
@@ -114,22 +106,22 @@ func (v variant) run(config *rest.Config, user kubernetes.Interface) bool {
 	if v.user == replacesBefore {
 		replace(v.pods / 2)
 	}
-	sent := &requests{deleted: map[types.UID]bool{}}
-	v.control(config, space, sent)
-	rig.Await(10*time.Millisecond, patient, "the controller deletes no pods", func() bool { return !sent.last().IsZero() })
+	sent := &requests{}
+	v.control(config, sent)
+	rig.Await(10*time.Millisecond, patient, "the controller deletes no pods", func() bool { return sent.answered.Load() != nil })
 	if v.user != replacesBefore {
 		replace(v.pods)
 	}
-	rig.Await(10*time.Millisecond, patient, "the controller goes on deleting pods", func() bool { return time.Since(sent.last()) > quiet })
+	rig.Await(10*time.Millisecond, patient, "the controller goes on deleting pods", func() bool { return time.Since(*sent.answered.Load()) > quiet })
 
 	wrong, example := 0, ""
 	for uid, name := range created {
-		if sent.deleted[uid] {
+		if _, deleted := sent.deleted.Load(uid); deleted {
 			wrong++
 			example = cmp.Or(example, fmt.Sprintf(", such as %s with UID %s in place of %s", name, uid, adopted[name]))
 		}
 	}
-	fmt.Printf("%s: of %d new pods, the controller deleted %d%s\n", v, len(created), wrong, example)
+	fmt.Printf("%s: of %d new pods, the controller deleted %d%s\n", v.name, len(created), wrong, example)
 	return wrong > 0
 }
 
@@ -150,7 +142,7 @@ func spec(restart corev1.RestartPolicy) corev1.PodSpec {
 }
 
 // control creates the workload, and runs its controller with the limits that its client has by default in kube-controller-manager.
-func (v variant) control(config *rest.Config, space string, sent *requests) {
+func (v variant) control(config *rest.Config, sent *requests) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst, config.ContentType = 20, 30, runtime.ContentTypeJSON
 	if v.lost {
@@ -173,37 +165,30 @@ func (v variant) control(config *rest.Config, space string, sent *requests) {
 		if v.lost {
 			replicas = int32(v.pods) // first, as its controller waits for its watch until that has brought those that it has adopted
 		}
-		rig.Create(client.AppsV1().ReplicaSets(space), &appsv1.ReplicaSet{ObjectMeta: named, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: &replicas}})
+		rig.Create(client.AppsV1().ReplicaSets(v.name), &appsv1.ReplicaSet{ObjectMeta: named, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: &replicas}})
 		controller = api.ReplicaSets
 	case "daemonset":
 		onDelete := appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
-		rig.Create(client.AppsV1().DaemonSets(space), &appsv1.DaemonSet{ObjectMeta: named, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template, UpdateStrategy: onDelete}})
+		rig.Create(client.AppsV1().DaemonSets(v.name), &appsv1.DaemonSet{ObjectMeta: named, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template, UpdateStrategy: onDelete}})
 		controller = api.DaemonSets
 	case "job":
 		template.Spec = spec(corev1.RestartPolicyNever)
-		rig.Create(client.BatchV1().Jobs(space), &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Selector: selector, ManualSelector: new(true), Template: template}})
+		rig.Create(client.BatchV1().Jobs(v.name), &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Selector: selector, ManualSelector: new(true), Template: template}})
 		controller = api.Jobs
 	}
-	api.Control(ctx, client, space, 5, controller)
+	api.Control(ctx, client, v.name, 5, controller)
 	if v.lost {
 		time.Sleep(late)
-		rig.Patch(client.AppsV1().ReplicaSets(space), named.Name, `{"spec":{"replicas":1}}`)
+		rig.Patch(client.AppsV1().ReplicaSets(v.name), named.Name, `{"spec":{"replicas":1}}`)
 	}
 }
 
 // requests are those that the controller sends.
 type requests struct {
-	mu       sync.Mutex
-	deleted  map[types.UID]bool // the pods that they have deleted
-	answered time.Time          // is when the last DELETE was answered
-	lost     sync.Once
-	watching sync.RWMutex // locked while the watch of pods stalls
-}
-
-func (r *requests) last() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.answered
+	answered atomic.Pointer[time.Time] // when the last DELETE was answered
+	deleted  sync.Map                  // the UIDs of the pods that they have deleted
+	lost     atomic.Bool               // the response to the first DELETE
+	watching sync.RWMutex              // locked while the watch of pods stalls
 }
 
 // note notes what a request has deleted.
@@ -211,27 +196,22 @@ func (r *requests) note(request *http.Request, response *http.Response) {
 	if request.Method != http.MethodDelete {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answered = time.Now()
+	r.answered.Store(new(time.Now()))
 	if response.StatusCode == http.StatusOK {
 		var of struct{ Metadata, Details struct{ UID types.UID } } // a pod that terminates, or a status
 		rig.Must(json.Unmarshal(rig.Body(response), &of))
-		r.deleted[cmp.Or(of.Metadata.UID, of.Details.UID)] = true
+		r.deleted.Store(cmp.Or(of.Metadata.UID, of.Details.UID), true)
 	}
 }
 
 // lose loses the response to the first DELETE, as if the connection were lost. The watch of pods stalls.
 func (r *requests) lose(inner http.RoundTripper, request *http.Request) (*http.Response, error) {
-	lost := false
-	if request.Method == http.MethodDelete {
-		r.lost.Do(func() {
-			lost = true
-			r.watching.Lock()
-		})
+	if request.Method != http.MethodDelete || !r.lost.CompareAndSwap(false, true) {
+		return inner.RoundTrip(request)
 	}
+	r.watching.Lock()
 	response, err := inner.RoundTrip(request)
-	if !lost || err != nil {
+	if err != nil {
 		return response, err
 	}
 	r.note(request, response)
