@@ -50,9 +50,9 @@ func isPlaced(binding error) bool {
 	defer cancel()
 	c := &client{Clientset: fake.NewClientset(api.Node("node")), binding: binding, asked: make(chan struct{}), end: make(chan struct{}), placed: make(chan struct{})}
 	api.Schedule(ctx, c, informers.NewSharedInformerFactory(c, 0))
-	c.create(pod(low, 0))
+	rig.Create(c.CoreV1().Pods(space), pod(low, 0))
 	<-c.asked
-	c.create(pod(high, 1))
+	rig.Create(c.CoreV1().Pods(space), pod(high, 1))
 	select {
 	case <-c.placed:
 		return true
@@ -104,10 +104,6 @@ func (p pods) Delete(ctx context.Context, name string, options metav1.DeleteOpti
 		time.Sleep(settled)
 	})
 	return p.PodInterface.Delete(ctx, name, options)
-}
-
-func (c *client) create(pod *corev1.Pod) {
-	rig.Create(c.CoreV1().Pods(space), pod)
 }
 
 // bind applies a binding as an API server does.

@@ -47,21 +47,15 @@ func recreated(sets *storage.REST, changed, exported bool) bool {
 	defer daemons.Start(client)()
 	var image string
 	var annotations map[string]string
-	run := func(set *appsv1.DaemonSet, write func(*appsv1.DaemonSet) error) {
+	run := func(set *appsv1.DaemonSet, write func(*appsv1.DaemonSet)) {
 		image, annotations = set.Spec.Template.Spec.Containers[0].Image, set.Annotations
-		rig.Must(write(set))
+		write(set)
 		rig.Until(func() bool { return len(daemons.Pods(client, image)) == nodes })
 	}
-	creates := func(set *appsv1.DaemonSet) error {
-		_, err := client.AppsV1().DaemonSets(daemons.Space).Create(ctx, set, metav1.CreateOptions{})
-		return err
-	}
+	creates := func(set *appsv1.DaemonSet) { rig.Create(client.AppsV1().DaemonSets(daemons.Space), set) }
 	run(create(sets, "first", nil), creates)
 	if changed {
-		run(update(sets, "second"), func(set *appsv1.DaemonSet) error {
-			_, err := client.AppsV1().DaemonSets(daemons.Space).Update(ctx, set, metav1.UpdateOptions{})
-			return err
-		})
+		run(update(sets, "second"), func(set *appsv1.DaemonSet) { rig.Update(client.AppsV1().DaemonSets(daemons.Space), set) })
 	}
 	store.Delete(ctx, sets, daemons.Name, &metav1.DeleteOptions{})
 	orphan(client)
