@@ -69,7 +69,7 @@ func (a *administrator) outage(ctx context.Context, usage Usage) {
 			break
 		}
 		if late := Late(err, a.cluster.Now()-began, 0); late != nil {
-			a.plane.Overdue(fmt.Errorf("while nodes are off: %w", late))
+			a.plane.SetOverdue(fmt.Errorf("while nodes are off: %w", late))
 			break
 		}
 	}
@@ -126,7 +126,7 @@ func (a *administrator) replace(ctx context.Context) error {
 			return wrongf(&pods.Items[0], "pod %s, with the finalizers %v, stays on %s, which has been removed", describe(&pods.Items[0]), pods.Items[0].Finalizers, node.name)
 		}})
 		if late := Late(err, min(time.Since(began), time.Since(a.until)), 0); late != nil {
-			a.plane.Overdue(late)
+			a.plane.SetOverdue(late)
 			return late
 		}
 	}

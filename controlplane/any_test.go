@@ -75,7 +75,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			c.Eventually(func() error {
 				select {
 				case <-restored:
-					if late = plane.Late(); late != nil {
+					if late = plane.Overdue(); late != nil {
 						return nil
 					}
 					whole = cmp.Or(whole, c.Now())
@@ -84,7 +84,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 				}
 				if err := should(t.Context(), c.Client(), untyped); err != nil {
 					if late = controlplane.Late(err, c.Now()-whole, more); late != nil {
-						plane.Overdue(late)
+						plane.SetOverdue(late)
 						return nil
 					}
 					if !controlplane.Due(err) {

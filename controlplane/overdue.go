@@ -17,11 +17,11 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// Overdue keeps an error of [Late], for [Plane.Broken] to judge after the run, when it is known what controllers had observed.
-func (p *Plane) Overdue(late error) { p.overdue = late }
+// SetOverdue keeps an error of [Late], for [Plane.Broken] to judge after the run, when it is known what controllers had observed.
+func (p *Plane) SetOverdue(late error) { p.overdue = late }
 
-// Late returns what is overdue, nil for nothing.
-func (p *Plane) Late() error { return p.overdue }
+// Overdue returns what is overdue, nil for nothing.
+func (p *Plane) Overdue() error { return p.overdue }
 
 // Broken returns what [Check] does, pods of stateful sets that ran twice at the same time, programs that ended when they should not or too late, and the
 // overdue error. Known failures of released controllers are noted instead, as many runs would fail with them: most come from objects that were

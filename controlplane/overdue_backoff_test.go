@@ -41,8 +41,8 @@ func TestBackoffAfterRefusedPods(t *testing.T) {
 			row.wrong(w)
 			var noted []string
 			plane := &controlplane.Plane{}
-			plane.Overdue(controlplane.Late(w.settles(t), time.Hour, 0))
-			require.Error(t, plane.Late())
+			plane.SetOverdue(controlplane.Late(w.settles(t), time.Hour, 0))
+			require.Error(t, plane.Overdue())
 			var asked []*importer.Told
 			for range row.times {
 				refused := importer.Exchange{Kind: model.Create, GenerateName: row.prefix, Client: row.client, Agent: "kubernetes/1/" + row.agent, Code: http.StatusForbidden}
@@ -78,8 +78,8 @@ func TestBackoffOfAStatefulSetWhoseControllerLags(t *testing.T) {
 			w := settled()
 			w.stateful.Status.Replicas = 0
 			plane := &controlplane.Plane{}
-			plane.Overdue(controlplane.Late(w.settles(t), time.Hour, 0))
-			require.ErrorContains(t, plane.Late(), "stateful set r/stateful wants 1")
+			plane.SetOverdue(controlplane.Late(w.settles(t), time.Hour, 0))
+			require.ErrorContains(t, plane.Overdue(), "stateful set r/stateful wants 1")
 			request := func(kind model.Kind, agent, of string, code int, op model.Operation) *importer.Told {
 				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: of}}
 				return &importer.Told{Exchange: importer.Exchange{Request: asked, Kind: kind, Client: "manager-0", Agent: "kubernetes/1/" + agent, Code: code}, Op: op}

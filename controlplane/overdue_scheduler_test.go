@@ -66,7 +66,7 @@ func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 			}
 			noted := 0
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			broken, err := plane.Broken(simtest.Seen{
 				Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": {row.binding}},
 				Unjudged: func(_, why string) {

@@ -74,7 +74,7 @@ func TestAnEndpointSliceIsDeletedWhileItIsWritten(t *testing.T) {
 			seen := simtest.Seen{Committed: states(t, managerLeads), Requests: map[string][]*importer.Told{"endpointslices.discovery.k8s.io": {{Exchange: write}, {Exchange: deletion}}},
 				Histories: map[string]*model.History{"pods": {Streams: []model.Stream{{Client: "manager-0 (life 2)", Call: 1}}}}}
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			broken, err := plane.Broken(seen)
 			require.NoError(t, err)
 			require.Equal(t, row.holds, len(broken) > 0)

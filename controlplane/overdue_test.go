@@ -152,7 +152,7 @@ func TestOverdue(t *testing.T) {
 			}
 			var noted []string
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			seen := simtest.Seen{
 				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "statefulsets.apps": others, "daemonsets.apps": others, "pods": pods}, Requests: requests,
 				Unjudged: func(_, why string) { noted = append(noted, why) },
@@ -207,8 +207,8 @@ func TestContendedDefinition(t *testing.T) {
 				w.unserved = true
 			}
 			plane, noted := &controlplane.Plane{}, 0
-			plane.Overdue(controlplane.Late(w.settles(t), time.Hour, 0))
-			require.ErrorContains(t, plane.Late(), "customs.example.com")
+			plane.SetOverdue(controlplane.Late(w.settles(t), time.Hour, 0))
+			require.ErrorContains(t, plane.Overdue(), "customs.example.com")
 			broken, err := plane.Broken(simtest.Seen{Committed: states(t, row.states), Unjudged: func(string, string) { noted++ }})
 			require.NoError(t, err)
 			require.Equal(t, row.holds, len(broken) == 1, broken)
@@ -260,7 +260,7 @@ func TestBudgetCountsARelabelledPod(t *testing.T) {
 			require.ErrorContains(t, late, "r/budget")
 			noted := 0
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			broken, err := plane.Broken(simtest.Seen{
 				Committed: states(t, row.states), Histories: map[string]*model.History{"pods": {}},
 				Unjudged: func(resource, why string) {
@@ -282,7 +282,7 @@ func isFinding(t *testing.T, late error, seen simtest.Seen, finding int, excused
 	var noted []string
 	seen.Unjudged = func(_, why string) { noted = append(noted, why) }
 	plane := &controlplane.Plane{}
-	plane.Overdue(late)
+	plane.SetOverdue(late)
 	broken, err := plane.Broken(seen)
 	require.NoError(t, err)
 	if excused {

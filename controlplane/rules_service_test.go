@@ -112,7 +112,7 @@ func TestSharedAddressIsNotedOnce(t *testing.T) {
 			late := controlplane.Late(w.settles(t), time.Hour, 0)
 			require.ErrorContains(t, late, `which is allocated to "r/other"`)
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			create := importer.Told{Exchange: importer.Exchange{Kind: model.Create, Call: 1, Return: 2, Err: row.err}}
 			broken, err := plane.Broken(simtest.Seen{
 				Committed: states(t, service("other", ip, "0")+service("service", ip, "0")),

@@ -77,7 +77,7 @@ func TestCreatedByStaleServer(t *testing.T) {
 			}
 			var noted []string
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			broken, err := plane.Broken(simtest.Seen{Committed: committed, Histories: histories, Unjudged: func(_, why string) { noted = append(noted, why) }})
 			require.NoError(t, err)
 			require.Equal(t, row.holds, len(broken) == 1, broken)
@@ -131,7 +131,7 @@ func TestRefusedByStaleServer(t *testing.T) {
 				}
 			}
 			plane := &controlplane.Plane{}
-			plane.Overdue(late)
+			plane.SetOverdue(late)
 			broken, err := plane.Broken(simtest.Seen{Committed: committed, Histories: map[string]*model.History{"namespaces": row.spaces, "pods": {Streams: []model.Stream{{Client: "manager-0", Call: 1}}}}, Requests: map[string][]*importer.Told{"pods": {row.refused}}})
 			require.NoError(t, err)
 			require.Equal(t, row.holds, len(broken) == 1, broken)

@@ -78,7 +78,7 @@ func TestLeaderWorkerSets(t *testing.T) {
 			c.Eventually(func() error {
 				if err := controlplane.Settled(t.Context(), c.Client(), untyped); err != nil {
 					if late = controlplane.Late(err, c.Now()-whole, 3*time.Minute); late != nil {
-						plane.Overdue(late)
+						plane.SetOverdue(late)
 						return nil
 					}
 					return err
