@@ -127,7 +127,7 @@ func finalizersHold(s *store, key string, old, now object, rv int64) string {
 	if old == nil || now != nil || len(old.GetFinalizers()) == 0 || len(old.GetFinalizers()) == 1 && old.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	if by := s.removedBy(old, rv); by != nil && s.writtenSince(by.Call, key, old) && s.removesTheNext(by, old) {
+	if by := s.removedBy(old, rv); by == nil && s.removedMeanwhile(key, old) || by != nil && s.writtenSince(by.Call, key, old) && s.removesTheNext(by, old) {
 		return ""
 	}
 	return fmt.Sprintf("%s is removed with the finalizers %q", nameOf(key), old.GetFinalizers())
@@ -143,7 +143,23 @@ func (s *store) removesTheNext(by *model.Operation, old object) bool {
 	case born != nil && born.Return > by.Call:
 		return s.isFinding(70, resource, "a DELETE has removed an object that was created after it had read another one of that name")
 	}
-	s.note(resource, "a DELETE has removed an object that got a finalizer after it had read the object (kubernetes/kubernetes #77988)")
+	s.note(resource, gotFinalizer)
+	return true
+}
+
+// gotFinalizer is what a DELETE does with a finalizer that it has not read.
+const gotFinalizer = "a DELETE has removed an object that got a finalizer after it had read the object (kubernetes/kubernetes #77988)"
+
+// removedMeanwhile notes that an object was last written while all objects of its namespace were being deleted by one request, the answer to which does not say when
+// it deleted which.
+func (s *store) removedMeanwhile(key string, old object) bool {
+	last := s.deletedBy(s.changed[key])
+	if last == nil || !slices.ContainsFunc(s.seen.Requests[resourceOfKind(old)], func(request *importer.Told) bool {
+		return request.Kind == model.Delete && request.Scope == model.Scope{Namespace: old.GetNamespace()} && request.Call < last.Return && (request.Return == model.Pending || request.Return > last.Call)
+	}) {
+		return false
+	}
+	s.note("objects with finalizers", gotFinalizer)
 	return true
 }
 

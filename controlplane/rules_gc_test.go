@@ -76,6 +76,9 @@ func TestWhatADeletionRemoves(t *testing.T) {
 		"created before":                {created, model.Delete, false, "", 1, ""},
 		"finalizer added meanwhile":     {updated, model.Delete, true, "fix-finding-70", 0, "#77988"},
 		"finalizer added before":        {updated, model.Delete, false, "", 1, ""},
+		"one of a collection":           {updated, model.Delete, true, "", 0, "#77988"},
+		"a collection deleted later":    {updated, model.Delete, false, "", 1, ""},
+		"a collection deleted earlier":  {updated, model.Delete, true, "", 1, ""},
 		"created meanwhile, an update":  {created, model.Update, true, "", 0, "(finding 19)"},
 		"created before, and an update": {created, model.Update, false, "", 1, ""},
 	} {
@@ -89,6 +92,13 @@ func TestWhatADeletionRemoves(t *testing.T) {
 			}
 			request := requests[len(requests)-1] // the first is a watch
 			request.Kind, request.Call = row.kind, operations[last].Call
+			if strings.Contains(name, "collection") { // its answer names no object
+				request.Scope, request.Return = model.Scope{Namespace: "r"}, operations[last].Return
+				seen.Histories["configmaps"].Operations = operations[:last]
+				if strings.Contains(name, "earlier") {
+					request.Return = operations[last-1].Call
+				}
+			}
 			var notes []string
 			seen.Unjudged = func(_, why string) { notes = append(notes, why) }
 			require.Equal(t, row.broken, brokenOf(t, seen, "FinalizersHold"))
