@@ -140,15 +140,19 @@ func toyLook(first, second chan bool) bool {
 
 func exhaust(t *testing.T, program toy, bound int, delays ...time.Duration) (Result, *Exhaustive) {
 	strategy := NewExhaustive(1, bound)
-	return searched(t, strategy, toyRunner(t, program, delays...)), strategy
+	return searched(t, EndedItself, strategy, toyRunner(t, program, delays...), Limits{}), strategy
 }
 
-// searched is the result of a search that ends by itself.
-func searched(t *testing.T, strategy Strategy, run Runner) Result {
+// searched is the result of a search that ends for the reason ended. Only one that ends by itself
+// may have exhausted anything.
+func searched(t *testing.T, ended string, strategy Strategy, run Runner, limits Limits) Result {
 	t.Helper()
-	result, err := Search(context.Background(), strategy, run, Limits{}, nil)
+	result, err := Search(t.Context(), strategy, run, limits, nil)
 	require.NoError(t, err)
-	require.Equal(t, EndedItself, result.Ended)
+	require.Equal(t, ended, result.Ended)
+	if ended != EndedItself {
+		require.Empty(t, result.Exhausted)
+	}
 	return result
 }
 
@@ -158,7 +162,7 @@ const unbounded = 1000
 func exhaustEvery(t *testing.T, program toy) Result {
 	strategy := NewExhaustive(1, unbounded)
 	strategy.FromKnown = true
-	return searched(t, strategy, toyRunner(t, program))
+	return searched(t, EndedItself, strategy, toyRunner(t, program), Limits{})
 }
 
 func TestExhaustiveSearchCountsEveryOrderOnce(t *testing.T) {
@@ -176,31 +180,28 @@ func TestExhaustiveSearchCountsEveryOrderOnce(t *testing.T) {
 		{"three threads, two steps", []int{2, 2, 2}, 90},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			one := func() bool {
+			var apart bool // each thread sends on a channel of its own
+			program := func() bool {
 				c := make(chan int, 100)
 				var threads []func()
 				for _, times := range row.steps {
+					if apart {
+						c = make(chan int, 100)
+					}
 					threads = append(threads, toySend(c, times))
 				}
 				toyTogether(threads...)
 				return false
 			}
-			result, _ := exhaust(t, one, unbounded)
+			result, _ := exhaust(t, program, unbounded)
 			require.Equal(t, row.count, result.Runs)
 			require.Equal(t, row.count, result.Shapes(), "on one channel every order is another")
 			require.Equal(t, "every schedule there is", result.Exhausted)
 
-			apart := func() bool {
-				var threads []func()
-				for _, times := range row.steps {
-					threads = append(threads, toySend(make(chan int, 100), times))
-				}
-				toyTogether(threads...)
-				return false
-			}
-			result, _ = exhaust(t, apart, unbounded)
+			apart = true
+			result, _ = exhaust(t, program, unbounded)
 			require.Equal(t, 1, result.Shapes(), "on channels of their own all orders are alike")
-			every := exhaustEvery(t, apart)
+			every := exhaustEvery(t, program)
 			require.Equal(t, row.count, every.Runs, "unless that is asked for")
 			if row.count > 6 {
 				require.Less(t, result.Runs, row.count, "states that were reached before are not left again")
@@ -249,16 +250,13 @@ func two() bool {
 // pct runs plans of that depth and returns the share of those that found the bug.
 func pct(t *testing.T, program toy, depth, runs int) (share float64, steps uint64) {
 	run := toyRunner(t, program)
-	result, err := Search(context.Background(), NewPriorities(1, depth), func(ctx context.Context, a []Attempt) ([]Outcome, error) {
+	result := searched(t, EndedRuns, NewPriorities(1, depth), func(ctx context.Context, a []Attempt) ([]Outcome, error) {
 		outcomes, err := run(ctx, a)
 		for _, outcome := range outcomes {
 			steps = max(steps, outcome.Explored.Steps)
 		}
 		return outcomes, err
-	}, Limits{Runs: runs}, nil)
-	require.NoError(t, err)
-	require.Equal(t, EndedRuns, result.Ended)
-	require.Empty(t, result.Exhausted)
+	}, Limits{Runs: runs})
 	return float64(result.Failed) / float64(runs), steps
 }
 
@@ -299,27 +297,13 @@ func TestBeingHeldUpIsTriedToo(t *testing.T) {
 }
 
 func TestASearchSaysWhichLimitItHit(t *testing.T) {
-	search := func(strategy Strategy, program toy, limits Limits) Result {
-		result, err := Search(context.Background(), strategy, toyRunner(t, program), limits, nil)
-		require.NoError(t, err)
-		return result
-	}
-	result := search(NewExhaustive(1, unbounded), two, Limits{Runs: 19})
-	require.Equal(t, EndedRuns, result.Ended)
-	require.Equal(t, 19, result.Runs)
-	require.Empty(t, result.Exhausted, "one order is missing")
-	result = search(NewExhaustive(1, unbounded), two, Limits{Runs: 20})
-	require.Equal(t, EndedItself, result.Ended, "the limit was not in the way")
-	require.NotEmpty(t, result.Exhausted)
-
-	result = search(NewExhaustive(1, 3), lostUpdate, Limits{Failures: 1})
-	require.Equal(t, EndedFailures, result.Ended)
-	require.Empty(t, result.Exhausted)
+	result := searched(t, EndedRuns, NewExhaustive(1, unbounded), toyRunner(t, two), Limits{Runs: 19})
+	require.Equal(t, 19, result.Runs, "one order is missing")
+	result = searched(t, EndedItself, NewExhaustive(1, unbounded), toyRunner(t, two), Limits{Runs: 20})
+	require.NotEmpty(t, result.Exhausted, "the limit was not in the way")
+	result = searched(t, EndedFailures, NewExhaustive(1, 3), toyRunner(t, lostUpdate), Limits{Failures: 1})
 	require.Equal(t, result.Runs-1, result.FirstFailure)
-
-	result = search(NewRandom(1), two, Limits{Budget: time.Millisecond})
-	require.Equal(t, EndedBudget, result.Ended)
-	require.Empty(t, result.Exhausted)
+	searched(t, EndedBudget, NewRandom(1), toyRunner(t, two), Limits{Budget: time.Millisecond})
 }
 
 func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
@@ -340,12 +324,12 @@ func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 func invented(t *testing.T, plain, deviated Outcome) (Result, *Exhaustive) {
 	t.Helper()
 	strategy := NewExhaustive(1, 1)
-	result := searched(t, strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
+	result := searched(t, EndedItself, strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
 		if len(a.Deviations) > 0 {
 			return deviated, nil
 		}
 		return plain, nil
-	}))
+	}), Limits{})
 	require.Equal(t, 3, result.Runs)
 	return result, strategy
 }
@@ -390,8 +374,7 @@ func TestRandomRunsAreOnlyObserved(t *testing.T) {
 	require.Equal(t, plain.Hash, observed.Hash)
 	require.NotZero(t, observed.Explored.Shape)
 
-	result, err := Search(context.Background(), NewRandom(1), toyRunner(t, two), Limits{Runs: 2000}, nil)
-	require.NoError(t, err)
+	result := searched(t, EndedRuns, NewRandom(1), toyRunner(t, two), Limits{Runs: 2000})
 	require.Greater(t, result.Shapes(), 1)
 	require.LessOrEqual(t, result.Shapes(), 20)
 	require.True(t, result.Flat(), result.Curve())
