@@ -49,13 +49,9 @@ func curvesOf(all []mutant.Mutant, results []result) []curve {
 func (c curve) at(seconds float64) float64 {
 	sum := 0.0
 	for _, trials := range c.bugs {
-		found := 0
-		for _, r := range trials {
-			if r.Found > 0 && r.Seconds <= seconds {
-				found++
-			}
-		}
-		sum += float64(found) / float64(len(trials))
+		_, found, _ := detections(trials)
+		found = slices.DeleteFunc(found, func(at float64) bool { return at > seconds })
+		sum += float64(len(found)) / float64(len(trials))
 	}
 	return 100 * sum / float64(len(c.bugs))
 }
@@ -64,11 +60,9 @@ func (c curve) at(seconds float64) float64 {
 func (c curve) points(until float64) plotter.XYs {
 	seconds := []float64{firstSecond}
 	for _, trials := range c.bugs {
-		for _, r := range trials {
-			if r.Found > 0 && r.Seconds > firstSecond && r.Seconds < until {
-				seconds = append(seconds, r.Seconds)
-			}
-		}
+		_, found, _ := detections(trials)
+		found = slices.DeleteFunc(found, func(at float64) bool { return at <= firstSecond || at >= until })
+		seconds = append(seconds, found...)
 	}
 	slices.Sort(seconds)
 	var points plotter.XYs
