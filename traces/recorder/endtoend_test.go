@@ -153,7 +153,7 @@ func TestAStaleServerIsCaught(t *testing.T) {
 			streamed(t, o, "b", rv(t, moved))
 			probed(t, o, 1)
 
-			proxy.freeze()
+			proxy.frozen.Store(true)
 			w.remove("moved")
 			last := rv(t, w.create("moved"))
 			streamed(t, o, "a", last)
@@ -193,9 +193,9 @@ func TestALostEventIsCaught(t *testing.T) {
 	require.NoError(t, err)
 	streamed(t, o, "b", rv(t, first))
 
-	proxy.loseNext()
+	proxy.loseNext.Store(true)
 	lost := rv(t, w.resize(first, 2))
-	require.Eventually(t, func() bool { return proxy.hasLost() == 1 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !proxy.loseNext.Load() }, patience, 10*time.Millisecond)
 	last := rv(t, w.create("last"))
 	streamed(t, o, "a", last)
 	streamed(t, o, "b", last)

@@ -20,6 +20,7 @@ import (
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 	"github.com/watchsim/watchsim/cacher/examples/apiserver/server"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/importer"
 	"github.com/watchsim/watchsim/traces/judge"
@@ -158,12 +159,18 @@ func (c *cluster) record(o *Observation, last int64) {
 	header, h, notes, err := o.History()
 	require.NoError(c.t, err)
 	c.t.Logf("recorded: left out %v", notes)
-	file, err := os.Create(c.path("recorded.jsonl"))
+	c.save("recorded.jsonl", header, h)
+	c.recorded = len(h.Operations)
+	c.files = append(c.files, importer.File{Kind: importer.History, Server: "recorder", Path: c.path("recorded.jsonl")})
+}
+
+// save writes a history to a file.
+func (c *cluster) save(name string, header traces.Header, h *model.History) {
+	c.t.Helper()
+	file, err := os.Create(c.path(name))
 	require.NoError(c.t, err)
 	require.NoError(c.t, traces.WriteHistory(file, header, h))
 	require.NoError(c.t, file.Close())
-	c.recorded = len(h.Operations)
-	c.files = append(c.files, importer.File{Kind: importer.History, Server: "recorder", Path: c.path("recorded.jsonl")})
 }
 
 // verdict imports files and judges the history.
@@ -173,10 +180,7 @@ func (c *cluster) verdict(name string, files []importer.File) judge.Verdict {
 	require.NoError(c.t, err)
 	c.t.Logf("%s: left out %v", name, notes)
 	c.notes = notes
-	file, err := os.Create(c.path(name))
-	require.NoError(c.t, err)
-	require.NoError(c.t, traces.WriteHistory(file, header, h))
-	require.NoError(c.t, file.Close())
+	c.save(name, header, h)
 	v := judge.RealCluster(h)
 	v.File, v.Attributes = name, header.Attributes
 	c.t.Logf("\n%s", v.Report())

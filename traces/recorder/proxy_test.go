@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,10 +22,8 @@ type proxy struct {
 	upstream *grpc.ClientConn
 	address  string
 
-	mu     sync.Mutex
-	frozen bool
-	lose   int // how many responses with events are lost
-	lost   int
+	frozen   atomic.Bool // holds back all events of watches
+	loseNext atomic.Bool // loses the next event of any watch; false again once it is lost
 }
 
 // startProxy runs one until the test ends.
@@ -45,37 +43,14 @@ func startProxy(t *testing.T, etcd string) *proxy {
 	return p
 }
 
-// freeze holds back all events of watches from now on.
-func (p *proxy) freeze() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.frozen = true
-}
-
-// loseNext loses the next event of any watch.
-func (p *proxy) loseNext() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lose++
-}
-
-func (p *proxy) hasLost() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lost
-}
-
 // admit reports whether a response may pass.
 func (p *proxy) admit(response []byte) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var decoded etcdserverpb.WatchResponse
-	if !p.frozen && p.lose > 0 && proto.Unmarshal(response, &decoded) == nil && len(decoded.Events) > 0 {
-		p.lose--
-		p.lost++
+	if p.frozen.Load() {
 		return false
 	}
-	return !p.frozen
+	var decoded etcdserverpb.WatchResponse
+	hasEvents := proto.Unmarshal(response, &decoded) == nil && len(decoded.Events) > 0
+	return !hasEvents || !p.loseNext.CompareAndSwap(true, false)
 }
 
 // pass forwards one call in both directions.
