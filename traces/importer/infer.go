@@ -80,11 +80,7 @@ func (t *truth) gatherFacts(skew time.Duration) {
 		for j := range s.Events {
 			e := &s.Events[j]
 			to = max(to, e.RV)
-			if j < block || e.Object == nil || e.RV < 2 {
-				continue
-			}
-			switch e.Type {
-			case model.Added, model.Modified, model.Deleted:
+			if j >= block && e.Object != nil && e.RV >= 2 && e.IsData() {
 				t.noteBefore(e.RV, e.Object.Key(), e.Type != model.Added)
 			}
 		}
