@@ -50,16 +50,13 @@ func (m *Misfit) Error() string {
 		where = fmt.Sprintf("line %d, column %d", m.line, m.column)
 	}
 	if m.other >= 0 {
-		expected = fmt.Sprintf("%q%s %s", m.plan[m.other], m.ofOther(), expected)
+		other := fmt.Sprintf("%q", m.plan[m.other])
+		if m.otherLine > 0 {
+			other += fmt.Sprintf(" of line %d", m.otherLine)
+		}
+		expected = other + " " + expected
 	}
 	return fmt.Sprintf("faults: %s: expected %s, found %s", where, expected, m.found)
-}
-
-func (m *Misfit) ofOther() string {
-	if m.otherLine == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" of line %d", m.otherLine)
 }
 
 // Locate adds line and column in the plan's text to a [Misfit], and returns any other error
